@@ -1,0 +1,1 @@
+"""What is run: seeds, environments, campaigns, shards, mutants, executions, metrics."""
