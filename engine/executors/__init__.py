@@ -1,0 +1,1 @@
+"""Running cases on the frameworks: lowering, worker pool, modes, NumPy reference."""

@@ -1,0 +1,1 @@
+"""Mutation operators as tables, and the edits they are made of."""

@@ -1,0 +1,1 @@
+"""The operator vocabulary, as tables. Importing the package completes `OPS`."""
