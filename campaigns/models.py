@@ -1,0 +1,290 @@
+"""What is run: environments, campaigns, their shards, and every round that was recorded.
+
+Only services write these rows (`campaigns.services`, and the steps of jobs); pages read them
+through `campaigns.selectors`.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+import zlib
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.urls import reverse
+from django.utils import timezone
+
+__all__ = [
+    "CHECKPOINT_FORMAT",
+    "HEARTBEAT_STALE",
+    "Campaign",
+    "Environment",
+    "GraphText",
+    "Mutant",
+    "Shard",
+    "WorkerHeartbeat",
+    "pack_json",
+    "unpack_json",
+]
+
+# Version of what `Shard.checkpoint` holds; a checkpoint of another version pauses its campaign.
+CHECKPOINT_FORMAT = 1
+# A worker says that it lives every ten seconds; after three misses it is shown as silent.
+HEARTBEAT_STALE = timedelta(seconds=35)
+
+
+def pack_json(data: Mapping[str, object]) -> bytes:
+    """Compressed JSON, the same bytes for the same data."""
+    return zlib.compress(json.dumps(data, sort_keys=True, separators=(",", ":")).encode())
+
+
+def unpack_json(packed: bytes | memoryview) -> dict[str, Any]:
+    """What `pack_json` packed; `zlib.error` or `ValueError` where it is damaged."""
+    data = json.loads(zlib.decompress(bytes(packed)))
+    if not isinstance(data, dict):
+        raise ValueError(f"packed JSON: saw {type(data).__name__}, expected an object")
+    return data
+
+
+class Environment(models.Model):
+    """An interpreter that runs cases, and what it said when it was last asked."""
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    name = models.CharField(max_length=80, unique=True)
+    interpreter = models.CharField(max_length=500, help_text="Path of a Python interpreter.")
+    versions = models.JSONField(default=dict, blank=True, help_text="Package to version.")
+    healthy = models.BooleanField(default=False)
+    problem = models.TextField(blank=True, help_text="Why it cannot be used, for a person.")
+    last_probe = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Campaign(models.Model):
+    """A run of the engine: seeds, modes and a policy, divided into shards."""
+
+    class Preset(models.TextChoices):
+        QUICK_LOOK = "quick_look", "Quick look"
+        OVERNIGHT = "overnight", "Overnight"
+        ONE_SEED = "one_seed", "One seed"
+        CUSTOM = "custom", "Custom"
+
+    class Status(models.TextChoices):
+        PENDING = "pending", "Pending"
+        RUNNING = "running", "Running"
+        PAUSED = "paused", "Paused"
+        FINISHED = "finished", "Finished"
+        CANCELLED = "cancelled", "Cancelled"
+        FAILED = "failed", "Failed"
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    name = models.CharField(max_length=120)
+    preset = models.CharField(max_length=20, choices=Preset, default=Preset.CUSTOM)
+    seeds = models.JSONField(default=list, help_text="Names of seeds; one shard each.")
+    modes = models.JSONField(default=list, help_text="Names of the modes each mutant is run in.")
+    policy = models.CharField(max_length=40, default="linucb")
+    random_seed = models.PositiveBigIntegerField(default=0)
+    rounds = models.PositiveIntegerField(help_text="Rounds of each shard.")
+    status = models.CharField(max_length=20, choices=Status, default=Status.PENDING)
+    problem = models.TextField(blank=True, help_text="Why it is paused or failed, for a person.")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        indexes = [models.Index(fields=["status"], name="campaign_by_status")]
+        constraints = [
+            models.CheckConstraint(condition=Q(rounds__gt=0), name="campaign_has_rounds"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("campaigns:show-campaign", args=[self.uuid])
+
+    def is_live(self) -> bool:
+        """Whether workers may still record rounds."""
+        return self.status in {self.Status.PENDING, self.Status.RUNNING}
+
+
+class Shard(models.Model):
+    """One chain: a seed of a campaign, claimed by one worker at a time.
+
+    A worker holds it by `owner`, `lease_until` and `epoch`: claiming raises the epoch, and every
+    write of a worker is conditional on the epoch it claimed. Counters are what the campaign page
+    shows; they change in the same transaction as the round that they count.
+    """
+
+    class Status(models.TextChoices):
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Running"
+        FINISHED = "finished", "Finished"
+        CANCELLED = "cancelled", "Cancelled"
+        FAILED = "failed", "Failed"
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="shards")
+    index = models.PositiveIntegerField()
+    seed = models.CharField(max_length=80)
+    status = models.CharField(max_length=20, choices=Status, default=Status.QUEUED)
+
+    owner = models.CharField(max_length=120, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    epoch = models.PositiveIntegerField(default=0)
+    retry_at = models.DateTimeField(null=True, blank=True, help_text="Not claimed before.")
+    errors = models.PositiveIntegerField(default=0, help_text="Slices that raised, in a row.")
+    last_error = models.TextField(blank=True)
+
+    next_round = models.PositiveIntegerField(default=0)
+    checkpoint = models.BinaryField(null=True, blank=True, help_text="See `pack_json`.")
+    checkpoint_format = models.PositiveSmallIntegerField(default=CHECKPOINT_FORMAT)
+    finish_reason = models.TextField(blank=True)
+
+    recorded_rounds = models.PositiveIntegerField(default=0)
+    accepted = models.PositiveIntegerField(default=0)
+    rejected = models.PositiveIntegerField(default=0, help_text="Candidates refused.")
+    rejected_reasons = models.JSONField(default=dict, blank=True, help_text="Reason to count.")
+    crash_findings = models.PositiveIntegerField(default=0)
+    numerical_findings = models.PositiveIntegerField(default=0)
+    state_findings = models.PositiveIntegerField(default=0)
+    efficiency_findings = models.PositiveIntegerField(default=0)
+    executions = models.PositiveBigIntegerField(default=0)
+    seconds = models.FloatField(default=0.0, help_text="Spent in rounds.")
+
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["campaign", "index"]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "index"], name="shard_once_in_campaign"),
+            models.CheckConstraint(
+                condition=~Q(status="running") | (~Q(owner="") & Q(lease_until__isnull=False)),
+                name="running_shard_has_lease",
+            ),
+            models.CheckConstraint(
+                condition=Q(recorded_rounds__gte=F("accepted")), name="accepted_are_rounds"
+            ),
+        ]
+        indexes = [
+            # What a worker looks for: queued, or running with a lease that ran out.
+            models.Index(fields=["status", "lease_until"], name="shard_to_claim"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.seed} ({self.index})"
+
+    @property
+    def findings(self) -> int:
+        return (
+            self.crash_findings
+            + self.numerical_findings
+            + self.state_findings
+            + self.efficiency_findings
+        )
+
+    def is_leased(self, now: datetime) -> bool:
+        return self.lease_until is not None and self.lease_until > now
+
+
+class Mutant(models.Model):
+    """One recorded round of a shard: the mutant and what its modes answered.
+
+    Kept small: the graph's text is in `GraphText` under `digest`, and only where it is needed
+    again.
+    """
+
+    class Verdict(models.TextChoices):
+        PASS = "pass", "Pass"
+        FAIL = "fail", "Fail"
+        INCONCLUSIVE = "inconclusive", "Inconclusive"
+        FLAKY = "flaky", "Flaky"
+        REJECTED = "rejected", "Rejected"
+
+    shard = models.ForeignKey(Shard, on_delete=models.CASCADE, related_name="mutants")
+    round = models.PositiveIntegerField()
+    mutator = models.CharField(max_length=120, blank=True)
+    variant = models.CharField(max_length=120, blank=True)
+    site = models.JSONField(default=dict, blank=True)
+    accepted = models.BooleanField()
+    verdict = models.CharField(max_length=20, choices=Verdict)
+    reason = models.TextField(blank=True)
+    parent = models.CharField(max_length=64, blank=True, help_text="Digest of the parent graph.")
+    digest = models.CharField(max_length=64, blank=True)
+    nodes = models.PositiveIntegerField(default=0)
+    rejected = models.JSONField(default=dict, blank=True, help_text="Reason to count.")
+    statuses = models.JSONField(default=dict, blank=True, help_text="Mode to status.")
+    reward = models.FloatField(default=0.0)
+    novel = models.PositiveIntegerField(default=0)
+    executions = models.PositiveIntegerField(default=0)
+    seconds = models.FloatField(default=0.0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["shard", "round"]
+        constraints = [
+            models.UniqueConstraint(fields=["shard", "round"], name="round_recorded_once"),
+        ]
+        indexes = [
+            # The campaign page's curve and newest rounds.
+            models.Index(fields=["shard", "-created_at"], name="mutant_newest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"round {self.round} of {self.shard_id}"
+
+
+class GraphText(models.Model):
+    """The text of a graph by its digest, compressed: seeds, corpus and findings."""
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    packed = models.BinaryField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    def __str__(self) -> str:
+        return self.digest[:12]
+
+    @property
+    def text(self) -> str:
+        return zlib.decompress(bytes(self.packed)).decode()
+
+    @staticmethod
+    def pack(text: str) -> bytes:
+        return zlib.compress(text.encode())
+
+
+class WorkerHeartbeat(models.Model):
+    """A worker process, when it was last heard of and what it does."""
+
+    name = models.CharField(max_length=120, unique=True)
+    what = models.CharField(max_length=200, blank=True)
+    shard = models.ForeignKey(
+        Shard, null=True, blank=True, on_delete=models.SET_NULL, related_name="workers"
+    )
+    started_at = models.DateTimeField(default=timezone.now)
+    last_seen = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def is_alive(self, now: datetime) -> bool:
+        return now - self.last_seen < HEARTBEAT_STALE

@@ -1,0 +1,383 @@
+"""What was found: findings in buckets, the decisions of people, and reports upstream.
+
+Only `triage.services` writes these rows. A decision of a person is never overwritten by a machine
+event: that raises a flag, which a person takes down.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.models import Campaign, Shard
+from engine.finding import Finding
+
+__all__ = [
+    "SIGNATURE_VERSION",
+    "Bucket",
+    "BucketEvent",
+    "Facet",
+    "FindingRecord",
+    "Framework",
+    "Label",
+    "Note",
+    "Report",
+    "ReportEvent",
+    "SavedView",
+    "Symptom",
+    "Tracker",
+    "text_digest",
+]
+
+# Raised when the rule that makes signatures changes; old buckets keep the version they were made by.
+SIGNATURE_VERSION = 1
+
+
+def text_digest(text: str) -> str:
+    """sha256 in hexadecimal: what unique constraints compare in place of a long text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Symptom(models.TextChoices):
+    """The values of `engine.finding.Symptom`, with their names for people."""
+
+    CRASH = "crash", "Crash"
+    NUMERICAL = "numerical", "Numerical"
+    STATE = "state", "State"
+    EFFICIENCY = "efficiency", "Efficiency"
+
+
+class Framework(models.TextChoices):
+    TORCH = "torch", "PyTorch"
+    MINDSPORE = "mindspore", "MindSpore"
+
+
+class Label(models.Model):
+    """A word that people put on buckets."""
+
+    name = models.CharField(max_length=40)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(Lower("name"), name="label_name_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Bucket(models.Model):
+    """Findings with one signature: one bug, as far as the engine can tell.
+
+    `title`, `verdict` and the counters describe its members; `status`, `assignee` and `labels` are
+    people's.
+    """
+
+    class Status(models.TextChoices):
+        NEW = "new", "New"
+        NEEDS_WORK = "needs_work", "Needs work"
+        CONFIRMED = "confirmed", "Confirmed bug"
+        REPORTED = "reported", "Reported"
+        FIXED = "fixed", "Fixed"
+        FALSE_ALARM = "false_alarm", "False alarm"
+        DUPLICATE = "duplicate", "Duplicate"
+        KNOWN_LIMIT = "known_limit", "Known limit"
+
+    class Flag(models.TextChoices):
+        """What a machine saw that a person should look at."""
+
+        NONE = "", "None"
+        SEEN_AGAIN = "seen_again", "Seen again"
+        NOT_REPRODUCED = "not_reproduced", "No longer reproduces"
+        CLOSED_UPSTREAM = "closed_upstream", "Closed upstream"
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    signature = models.TextField()
+    signature_digest = models.CharField(max_length=64)
+    signature_version = models.PositiveSmallIntegerField(default=SIGNATURE_VERSION)
+
+    title = models.CharField(max_length=300)
+    verdict = models.TextField()
+    symptom = models.CharField(max_length=20, choices=Symptom)
+    framework = models.CharField(max_length=20, choices=Framework)
+    op = models.CharField(max_length=120, blank=True, help_text="The accused operator.")
+    minimised_nodes = models.PositiveIntegerField(default=0, help_text="Of the smallest member.")
+    reproduced = models.PositiveIntegerField(default=0)
+    attempts = models.PositiveIntegerField(default=0)
+    impact = models.IntegerField(default=0, help_text="Sorts the inbox; see `triage.impact`.")
+    count = models.PositiveIntegerField(default=0)
+    first_seen = models.DateTimeField(default=timezone.now)
+    last_seen = models.DateTimeField(default=timezone.now)
+
+    status = models.CharField(max_length=20, choices=Status, default=Status.NEW)
+    status_reason = models.CharField(max_length=500, blank=True)
+    status_at = models.DateTimeField(null=True, blank=True, help_text="Last set by a person.")
+    duplicate_of = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="duplicates"
+    )
+    assignee = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="assigned_buckets",
+    )
+    labels = models.ManyToManyField(Label, blank=True, related_name="buckets")
+    flag = models.CharField(max_length=20, choices=Flag, blank=True, default=Flag.NONE)
+    flag_reason = models.CharField(max_length=500, blank=True)
+    flag_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-impact", "-last_seen", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["signature_digest", "signature_version"], name="bucket_per_signature"
+            ),
+            models.CheckConstraint(
+                condition=Q(reproduced__lte=models.F("attempts")), name="reproduced_of_attempts"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["status", "-impact", "-last_seen"], name="bucket_inbox"),
+            models.Index(fields=["-last_seen"], name="bucket_newest"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("triage:show-bucket", args=[self.uuid])
+
+
+class Facet(models.Model):
+    """One thing by which the inbox filters a bucket: a mode, an operator, a dtype, a seed."""
+
+    class Kind(models.TextChoices):
+        MODE = "mode", "Mode"
+        OP = "op", "Operator"
+        FORM = "form", "Form"
+        DTYPE = "dtype", "Dtype"
+        SEED = "seed", "Seed"
+        MUTATOR = "mutator", "Mutation"
+
+    bucket = models.ForeignKey(Bucket, on_delete=models.CASCADE, related_name="facets")
+    kind = models.CharField(max_length=10, choices=Kind)
+    value = models.CharField(max_length=120)
+
+    class Meta:
+        ordering = ["kind", "value"]
+        constraints = [
+            models.UniqueConstraint(fields=["bucket", "kind", "value"], name="facet_once"),
+        ]
+        indexes = [models.Index(fields=["kind", "value"], name="facet_lookup")]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.value}"
+
+
+class FindingRecord(models.Model):
+    """A finding that the engine confirmed. Never changed, never deleted by a cleanup.
+
+    Lists filter and show the columns; `data` is the whole of it, as `Finding.to_json` gives.
+    """
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    bucket = models.ForeignKey(Bucket, on_delete=models.PROTECT, related_name="findings")
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="findings")
+    shard = models.ForeignKey(Shard, on_delete=models.PROTECT, related_name="finding_records")
+    round = models.PositiveIntegerField()
+    key = models.TextField(help_text="The failure key.")
+    key_digest = models.CharField(max_length=64)
+
+    symptom = models.CharField(max_length=20, choices=Symptom)
+    framework = models.CharField(max_length=20, choices=Framework)
+    op = models.CharField(max_length=120, blank=True)
+    title = models.CharField(max_length=300)
+    seed = models.CharField(max_length=80)
+    mutator = models.CharField(max_length=120)
+    minimised_nodes = models.PositiveIntegerField()
+    original_nodes = models.PositiveIntegerField()
+    reproduced = models.PositiveIntegerField()
+    attempts = models.PositiveIntegerField()
+    data = models.JSONField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["shard", "round", "key_digest"], name="finding_recorded_once"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["bucket", "minimised_nodes"], name="finding_smallest"),
+            models.Index(fields=["campaign", "-created_at"], name="finding_of_campaign"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("triage:show-finding", args=[self.uuid])
+
+    def finding(self) -> Finding:
+        """The engine's own object; `KeyError` or `TypeError` where another version wrote it."""
+        return Finding.from_json(self.data)
+
+
+class Note(models.Model):
+    """What a person wrote about a bucket, in Markdown."""
+
+    bucket = models.ForeignKey(Bucket, on_delete=models.CASCADE, related_name="notes")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    text = models.TextField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["created_at", "id"]
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class BucketEvent(models.Model):
+    """One line of a bucket's history. Only ever added.
+
+    `who` is None where a machine did it. Events of one action carry one `batch`, which undo takes
+    back.
+    """
+
+    class Kind(models.TextChoices):
+        CREATED = "created", "Created"
+        STATUS = "status", "Status"
+        ASSIGNEE = "assignee", "Assignee"
+        LABELS = "labels", "Labels"
+        NOTE = "note", "Note"
+        FLAG = "flag", "Flag"
+        FLAG_CLEARED = "flag_cleared", "Flag taken down"
+        REPORT = "report", "Report"
+
+    bucket = models.ForeignKey(Bucket, on_delete=models.CASCADE, related_name="events")
+    who = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    kind = models.CharField(max_length=20, choices=Kind)
+    before = models.CharField(max_length=500, blank=True)
+    after = models.CharField(max_length=500, blank=True)
+    why = models.CharField(max_length=500, blank=True)
+    batch = models.UUIDField(default=uuid.uuid4, db_index=True, editable=False)
+    undone = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["created_at", "id"]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.before} -> {self.after}"
+
+
+class SavedView(models.Model):
+    """Filters of the inbox under a name: a query string, own or shared."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views"
+    )
+    name = models.CharField(max_length=60)
+    query = models.CharField(max_length=1000, blank=True)
+    shared = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "name"], name="view_name_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Tracker(models.TextChoices):
+    """Where reports go; their forms are in `triage.trackers`."""
+
+    PYTORCH = "pytorch", "PyTorch on GitHub"
+    MINDSPORE = "mindspore", "MindSpore on AtomGit"
+
+
+class Report(models.Model):
+    """A report in a tracker's own form, drafted here, filed there by a person.
+
+    `fields`: name of the form's field -> Markdown. `Status` moves by `triage.services.MOVES`.
+    """
+
+    class Status(models.TextChoices):
+        DRAFT = "draft", "Draft"
+        REPORTED = "reported", "Reported"
+        CONFIRMED = "confirmed", "Confirmed"
+        FIX_CLAIMED = "fix_claimed", "Fix claimed"
+        FIXED = "fixed", "Fixed"
+        REJECTED = "rejected", "Rejected"
+        DUPLICATE = "duplicate", "Duplicate"
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    bucket = models.ForeignKey(Bucket, on_delete=models.PROTECT, related_name="reports")
+    finding = models.ForeignKey(FindingRecord, on_delete=models.PROTECT, related_name="reports")
+    tracker = models.CharField(max_length=20, choices=Tracker)
+    form = models.CharField(max_length=40, help_text="Which of the tracker's forms.")
+    title = models.CharField(max_length=255)
+    fields = models.JSONField(default=dict)
+    status = models.CharField(max_length=20, choices=Status, default=Status.DRAFT)
+    upstream_url = models.URLField(max_length=500, blank=True)
+    upstream_id = models.CharField(max_length=40, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-updated_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["upstream_url"],
+                condition=~Q(upstream_url=""),
+                name="report_upstream_once",
+                violation_error_message="Another report is linked to that address.",
+            ),
+            models.CheckConstraint(
+                condition=Q(status="draft") | ~Q(upstream_url=""), name="filed_report_has_url"
+            ),
+        ]
+        indexes = [models.Index(fields=["status", "-updated_at"], name="report_by_status")]
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("triage:show-report", args=[self.uuid])
+
+
+class ReportEvent(models.Model):
+    """One line of a report's history. Only ever added."""
+
+    report = models.ForeignKey(Report, on_delete=models.CASCADE, related_name="events")
+    who = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    kind = models.CharField(max_length=20, help_text="drafted, edited, linked or moved.")
+    before = models.CharField(max_length=500, blank=True)
+    after = models.CharField(max_length=500, blank=True)
+    why = models.CharField(max_length=500, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["created_at", "id"]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.before} -> {self.after}"
