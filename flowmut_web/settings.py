@@ -110,7 +110,7 @@ USE_TZ = True
 TIME_ZONE = env.text("FLOWMUT_TIME_ZONE", "UTC")
 
 STATIC_URL = "static/"
-STATIC_ROOT = VAR_DIR / "static"
+STATIC_ROOT = make_folder(VAR_DIR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {
@@ -163,7 +163,7 @@ DATABASES = {"default": _database(DATABASE_URL)}
 # Jobs ---------------------------------------------------------------------------------------------
 # The database is the queue; a message is only a hint, so that losing or repeating one does no harm.
 
-CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "filesystem://")
+CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "filesystem://localhost")
 _BROKERS = ("filesystem", "redis", "rediss", "amqp", "amqps")
 _broker = urlsplit(CELERY_BROKER_URL).scheme
 if _broker not in _BROKERS:
@@ -221,6 +221,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Campaigns, findings and reports: what the pages show and do.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",

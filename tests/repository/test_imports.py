@@ -1,0 +1,42 @@
+"""The engine is a library of few dependencies; import-linter checks directions, this names."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ENGINE = Path(__file__).resolve().parents[2] / "engine"
+WORKER = ENGINE / "executors" / "worker"
+ALLOWED = {"engine", "numpy", "scipy", "ml_dtypes", "networkx"}
+
+
+def _imported(path: Path) -> Iterator[str]:
+    """Top-level names of the packages a file imports, other than the standard library's."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module or ""]
+        for name in names:
+            top = name.partition(".")[0]
+            if top not in sys.stdlib_module_names:
+                yield top
+
+
+def test_engine_imports_only_what_it_may() -> None:
+    files = [path for path in ENGINE.rglob("*.py") if WORKER not in path.parents]
+    extra = {
+        (path.relative_to(ENGINE).as_posix(), name)
+        for path in files
+        for name in _imported(path)
+        # The command line draws progress; no other module prints.
+        if name not in ALLOWED | ({"rich"} if path.name == "cli.py" else set())
+    }
+    assert extra == set()
+
+
+def test_worker_parses_as_python_3_9() -> None:
+    for path in WORKER.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
+        assert isinstance(tree, ast.Module)
