@@ -14,7 +14,7 @@ CHECKS = ("values", "gradients", "state", "layout")
 
 @dataclass(frozen=True)
 class Call:
-    """One call of the graph. `inputs` replace inputs of the same name (shape and dtype may differ)."""
+    """One call. `inputs` replace graph inputs of the same name; shape and dtype may differ."""
 
     inputs: tuple[Input, ...] = ()
 
@@ -36,7 +36,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Case:
-    """A graph, its plan, and what the mutation claimed (PRESERVING, CHANGING, INVALIDATING or "")."""
+    """A graph, its plan, and the claim of the mutation (the value of an `Effect`, or "")."""
 
     graph: Graph
     plan: Plan = Plan()

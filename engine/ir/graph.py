@@ -27,7 +27,7 @@ __all__ = [
     "StoredBlob",
 ]
 
-Attr: TypeAlias = "int | float | bool | str | None | tuple[Attr, ...]"
+Attr: TypeAlias = "int | float | bool | str | tuple[Attr, ...] | None"
 
 
 # -------------------------------------------------------------------------------- initialisers
@@ -35,7 +35,8 @@ Attr: TypeAlias = "int | float | bool | str | None | tuple[Attr, ...]"
 class Random:
     """Pseudo-random values from (kind, seed); `parameters` depend on the kind.
 
-    normal(mean, std), uniform(low, high), integers(low, high exclusive), bernoulli(p), permutation().
+    normal(mean, std), uniform(low, high), integers(low, high exclusive), bernoulli(p),
+    permutation().
     """
 
     kind: str
@@ -73,9 +74,9 @@ Init: TypeAlias = "Random | Formula | Literal | StoredBlob"
 class Input:
     """A graph input. `role` is "input", "weight" or "constant"; only weights are trainable.
 
-    `layout` asks for other than contiguous memory: "contiguous", "channels_last", "transposed" (last
-    two axes), "strided" (every second element of the last axis of a larger buffer), "offset" (starts
-    inside a larger buffer), "expanded" (stride 0 on the first axis of extent over 1).
+    `layout` asks for other than contiguous memory: "contiguous", "channels_last", "transposed"
+    (last two axes), "strided" (every second element of the last axis of a larger buffer), "offset"
+    (starts inside a larger buffer), "expanded" (stride 0 on the first axis of extent over 1).
     `alias`: inputs with the same non-empty group share one storage (same bytes, same start).
     """
 
