@@ -36,7 +36,7 @@ __all__ = [
     "text_digest",
 ]
 
-# Raised when the rule that makes signatures changes; old buckets keep the version they were made by.
+# Raised when the rule that makes signatures changes; a bucket keeps the version that made it.
 SIGNATURE_VERSION = 1
 
 

@@ -1,0 +1,144 @@
+"""Writers of campaigns: create, pause, resume, cancel, and the moves of their status.
+
+Claiming shards and recording rounds is `campaigns.shards`, which ends campaigns through
+`move_campaign`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from campaigns.models import Campaign, Shard
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+__all__ = [
+    "MOVES",
+    "MoveRefused",
+    "cancel_campaign",
+    "create_campaign",
+    "may_move",
+    "move_campaign",
+    "pause_campaign",
+    "resume_campaign",
+]
+
+_Status = Campaign.Status
+
+# From each status, the ones that may follow. Nothing follows a finished or a cancelled campaign.
+MOVES: Mapping[str, frozenset[str]] = {
+    _Status.PENDING: frozenset(
+        {_Status.RUNNING, _Status.PAUSED, _Status.CANCELLED, _Status.FAILED}
+    ),
+    _Status.RUNNING: frozenset(
+        {_Status.PAUSED, _Status.FINISHED, _Status.CANCELLED, _Status.FAILED}
+    ),
+    _Status.PAUSED: frozenset({_Status.PENDING, _Status.CANCELLED}),
+    _Status.FAILED: frozenset({_Status.PENDING, _Status.CANCELLED}),
+    _Status.FINISHED: frozenset(),
+    _Status.CANCELLED: frozenset(),
+}
+
+
+class MoveRefused(Exception):
+    """A status that may not follow the present one; the message is for a person."""
+
+
+def may_move(campaign: Campaign, to: str) -> bool:
+    """Whether `to` may follow the campaign's status."""
+    return to in MOVES[campaign.status]
+
+
+@transaction.atomic
+def create_campaign(
+    *,
+    name: str,
+    seeds: Sequence[str],
+    modes: Sequence[str],
+    policy: str,
+    random_seed: int,
+    rounds: int,
+    preset: str = Campaign.Preset.CUSTOM,
+    created_by: User | None = None,
+) -> Campaign:
+    """A pending campaign with one queued shard for each seed."""
+    if not seeds or not modes:
+        raise ValueError("a campaign needs at least one seed and one mode")
+    campaign = Campaign.objects.create(
+        name=name,
+        preset=preset,
+        seeds=list(seeds),
+        modes=list(modes),
+        policy=policy,
+        random_seed=random_seed,
+        rounds=rounds,
+        created_by=created_by,
+    )
+    Shard.objects.bulk_create(
+        Shard(campaign=campaign, index=index, seed=seed) for index, seed in enumerate(seeds)
+    )
+    return campaign
+
+
+def move_campaign(
+    campaign: Campaign, *, to: str, problem: str = "", now: datetime | None = None
+) -> Campaign:
+    """Give a campaign its next status, and read it again.
+
+    Conditional on the status still being one that `to` may follow, so that two who move it at once
+    cannot both succeed. `MoveRefused` where it is not.
+    """
+    now = now or timezone.now()
+    sources = [status for status, targets in MOVES.items() if to in targets]
+    changes: dict[str, object] = {"status": to, "problem": problem}
+    if to == _Status.RUNNING and campaign.started_at is None:
+        changes["started_at"] = now
+    if to in {_Status.FINISHED, _Status.CANCELLED, _Status.FAILED}:
+        changes["finished_at"] = now
+    if to == _Status.PENDING:
+        changes["finished_at"] = None
+    moved = Campaign.objects.filter(pk=campaign.pk, status__in=sources).update(**changes)
+    campaign.refresh_from_db()
+    if not moved:
+        raise MoveRefused(
+            f"{campaign.name} is {campaign.get_status_display().lower()}; "
+            f"it cannot become {Campaign.Status(to).label.lower()}."
+        )
+    return campaign
+
+
+def pause_campaign(campaign: Campaign, *, problem: str = "") -> Campaign:
+    """Stop claiming shards; workers stop after the round in flight, which is recorded."""
+    return move_campaign(campaign, to=_Status.PAUSED, problem=problem)
+
+
+@transaction.atomic
+def resume_campaign(campaign: Campaign) -> Campaign:
+    """Let workers claim its shards again, failed ones too; each goes on where it stopped."""
+    move_campaign(campaign, to=_Status.PENDING)
+    campaign.shards.filter(status=Shard.Status.FAILED).update(
+        status=Shard.Status.QUEUED, retry_at=None, errors=0, finished_at=None
+    )
+    return campaign
+
+
+@transaction.atomic
+def cancel_campaign(campaign: Campaign, *, now: datetime | None = None) -> Campaign:
+    """End it for good. What was recorded stays; a round in flight is lost with its epoch."""
+    now = now or timezone.now()
+    move_campaign(campaign, to=_Status.CANCELLED, now=now)
+    campaign.shards.filter(status__in=[Shard.Status.QUEUED, Shard.Status.RUNNING]).update(
+        status=Shard.Status.CANCELLED,
+        owner="",
+        lease_until=None,
+        epoch=F("epoch") + 1,
+        finished_at=now,
+    )
+    return campaign
