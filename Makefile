@@ -55,7 +55,7 @@ check: .venv/installed ## the quick part of the tests: format, lint, types, cont
 	$(say) "types"
 	@$(PYTHON) -m mypy
 	$(say) "import contracts"
-	@.venv/bin/lint-imports --no-cache
+	@.venv/bin/lint-imports --no-cache --no-logo
 	$(say) "migrations"
 	@FLOWMUT_LOG_LEVEL=WARNING $(PYTHON) manage.py makemigrations --check --dry-run
 	$(say) "catalogue"

@@ -8,6 +8,9 @@ from pathlib import Path
 ENGINE = Path(__file__).resolve().parents[2] / "engine"
 WORKER = ENGINE / "executors" / "worker"
 ALLOWED = {"engine", "numpy", "scipy", "ml_dtypes", "networkx"}
+# The interpreter of an environment has its framework and NumPy; the import workers also read ONNX
+# files and published models.
+ALLOWED_IN_WORKER = {"numpy", "torch", "mindspore", "onnx", "timm", "transformers"}
 
 
 def _imported(path: Path) -> Iterator[str]:
@@ -32,6 +35,17 @@ def test_engine_imports_only_what_it_may() -> None:
         for name in _imported(path)
         # The command line draws progress; no other module prints.
         if name not in ALLOWED | ({"rich"} if path.name == "cli.py" else set())
+    }
+    assert extra == set()
+
+
+def test_worker_imports_nothing_of_this_project_but_its_siblings() -> None:
+    siblings = {path.stem for path in WORKER.rglob("*.py")}
+    extra = {
+        (path.name, name)
+        for path in WORKER.rglob("*.py")
+        for name in _imported(path)
+        if name not in ALLOWED_IN_WORKER | siblings
     }
     assert extra == set()
 
