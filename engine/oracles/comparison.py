@@ -1,0 +1,88 @@
+"""One complete comparison of a case: what every mode answered and what it is measured against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from engine.executors.outcome import Array, Outcome, Status
+from engine.ir.case import Case
+from engine.ir.graph import Node
+from engine.ops import OPS
+from engine.oracles.referee import Referee
+
+__all__ = ["BASELINE", "Comparison", "Gradients", "framework_of"]
+
+# The mode of each framework that its compiled modes are measured against.
+BASELINE = {"torch": "torch-eager", "mindspore": "mindspore-pynative"}
+_REFEREE_MODES = ("numpy", "torch-eager-f64")
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """The gradient referee: the graph in torch-eager-f64, and how far disturbed runs of it move.
+
+    `disturbed` runs the referee again with inputs moved by one unit in the last place of the working
+    dtype and is called for suspects only. `is_smooth(name, index)`: whether the loss has the same
+    derivative from both sides there, by differences in float64.
+    """
+
+    exact: Mapping[str, Array | None]
+    disturbed: Callable[[], tuple[Mapping[str, Array | None], ...]]
+    is_smooth: Callable[[str, tuple[int, ...]], bool]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`referees`: one for each call of the plan. `lists_cpu(framework, node)`: whether the
+    documentation of the form a node is written in lists CPU; None where it does not say."""
+
+    case: Case
+    outcomes: Mapping[str, Outcome]
+    referees: tuple[Referee, ...]
+    lists_cpu: Callable[[str, Node], bool | None]
+    gradients: Gradients | None = None
+    parent: Mapping[str, Outcome] = field(default_factory=dict)
+
+    @cached_property
+    def modes(self) -> tuple[str, ...]:
+        """The modes that are judged (referee modes are not)."""
+        return tuple(mode for mode in self.outcomes if mode not in _REFEREE_MODES)
+
+    @cached_property
+    def ok(self) -> tuple[str, ...]:
+        return tuple(mode for mode in self.modes if self.outcomes[mode].status is Status.OK)
+
+    def frameworks(self) -> Iterator[str]:
+        yield from dict.fromkeys(framework_of(mode) for mode in self.modes)
+
+    def modes_of(self, framework: str) -> tuple[str, ...]:
+        return tuple(mode for mode in self.modes if framework_of(mode) == framework)
+
+    @cached_property
+    def random_values(self) -> frozenset[str]:
+        """Values that depend on a random operator: only their dtype and shape are compared."""
+        tainted: set[str] = set()
+        for node in self.case.graph.nodes:
+            spec = OPS.get(node.op)
+            if (spec is not None and spec.random) or tainted.intersection(node.uses):
+                tainted.add(node.name)
+                if node.writes:
+                    tainted.add(node.writes)
+        return frozenset(tainted)
+
+    def witnesses(self, mode: str, agreeing: set[str]) -> tuple[str, ...]:
+        """Modes that side with the referee and can testify against `mode`: any mode of another
+        framework, and for a compiled mode its own framework's baseline."""
+        framework = framework_of(mode)
+        return tuple(
+            other
+            for other in agreeing
+            if framework_of(other) != framework
+            or (other == BASELINE[framework] and mode != BASELINE[framework])
+        )
+
+
+def framework_of(mode: str) -> str:
+    return mode.split("-", 1)[0]

@@ -1,0 +1,144 @@
+"""Crash oracles: native death, internal errors, raises in one mode, raises though documented."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.executors.outcome import Failure, Outcome, Status
+from engine.ir.graph import Node
+from engine.ir.types import Dense
+from engine.oracles.comparison import BASELINE, Comparison, framework_of
+from engine.oracles.keys import normalise
+from engine.oracles.verdict import Divergence, Kind
+
+__all__ = ["deaths", "internal_errors", "raises"]
+
+# PyTorch asks for a report wherever this is printed, whatever the input was.
+_INTERNAL = "INTERNAL ASSERT FAILED"
+# What torch.compile says when it declines under fullgraph=True: a limit, not a wrong answer.
+_DECLINED = ("Unsupported", "UserError", "FailOnRecompileLimitHit", "DataDependentOutputException")
+_ORDINARY = ("float32", "int32", "int64", "bool")
+
+
+def deaths(comparison: Comparison) -> Iterator[Divergence | str]:
+    """A worker that died of a signal, twice, the second time alone."""
+    for framework in comparison.frameworks():
+        dead = {
+            mode: comparison.outcomes[mode]
+            for mode in comparison.modes_of(framework)
+            if comparison.outcomes[mode].status is Status.DIED
+        }
+        if dead:
+            signal = next(iter(dead.values())).signal
+            yield Divergence(
+                Kind.DIED,
+                framework,
+                tuple(dead),
+                message=signal,
+                evidence=(f"the process was killed by {signal} while it ran the case alone",),
+            )
+    for mode in comparison.modes:
+        if comparison.outcomes[mode].status is Status.TIMEOUT:
+            yield f"{mode} missed its deadline; a hang counts only when it repeats alone"
+
+
+def internal_errors(comparison: Comparison) -> Iterator[Divergence | str]:
+    """PyTorch's internal assertions."""
+    for mode in comparison.modes_of("torch"):
+        failure = comparison.outcomes[mode].failure
+        if failure is not None and _INTERNAL in failure.message:
+            yield Divergence(
+                Kind.INTERNAL,
+                "torch",
+                (mode,),
+                node=failure.node,
+                message=normalise(failure.type, failure.message),
+                evidence=("PyTorch reports one of its own assertions",),
+            )
+
+
+def raises(comparison: Comparison) -> Iterator[Divergence | str]:
+    """A mode that raises where its sibling answers, or a documented call that raises everywhere."""
+    for framework in comparison.frameworks():
+        raised = [
+            mode
+            for mode in comparison.modes_of(framework)
+            if comparison.outcomes[mode].status is Status.RAISED
+        ]
+        answered = [mode for mode in comparison.modes_of(framework) if mode in comparison.ok]
+        if not raised:
+            continue
+        if answered:
+            yield from _one_sided(comparison, framework, raised, answered)
+        else:
+            yield from _everywhere(comparison, framework, raised)
+
+
+def _one_sided(
+    comparison: Comparison, framework: str, raised: list[str], answered: list[str]
+) -> Iterator[Divergence | str]:
+    for mode in raised:
+        failure = _failure(comparison.outcomes[mode])
+        if framework == "torch" and mode == BASELINE["torch"]:
+            yield "torch-eager raises: the case is outside what PyTorch supports"
+            continue
+        if framework == "torch" and failure.type.rpartition(".")[2] in _DECLINED:
+            yield f"{mode} declines the case: {normalise(failure.type, failure.message)}"
+            continue
+        nodes = _suspects(comparison, failure)
+        if any(comparison.lists_cpu(framework, node) is False for node in nodes):
+            yield f"{mode} raises, but the documentation does not list CPU"
+            continue
+        yield Divergence(
+            Kind.RAISES,
+            framework,
+            (mode,),
+            node=failure.node,
+            message=normalise(failure.type, failure.message),
+            evidence=(f"{' and '.join(answered)} answer the same call",),
+        )
+
+
+def _everywhere(
+    comparison: Comparison, framework: str, raised: list[str]
+) -> Iterator[Divergence | str]:
+    failure = _failure(comparison.outcomes[raised[0]])
+    if framework == "torch":
+        yield f"torch raises in every mode: {normalise(failure.type, failure.message)}"
+        return
+    nodes = _suspects(comparison, failure)
+    others = [mode for mode in comparison.ok if framework_of(mode) != framework]
+    documented = nodes and all(comparison.lists_cpu(framework, node) is True for node in nodes)
+    if not (documented and others and _has_ordinary_dtypes(comparison, nodes)):
+        yield f"{framework} raises in every mode and does not promise this call on CPU"
+        return
+    yield Divergence(
+        Kind.DOCUMENTED,
+        framework,
+        tuple(raised),
+        node=failure.node,
+        message=normalise(failure.type, failure.message),
+        evidence=(
+            "the documentation of the call lists CPU",
+            f"{' and '.join(others)} answer the same call",
+        ),
+    )
+
+
+def _failure(outcome: Outcome) -> Failure:
+    assert outcome.failure is not None, f"{outcome.mode} raised without a failure"
+    return outcome.failure
+
+
+def _suspects(comparison: Comparison, failure: Failure) -> tuple[Node, ...]:
+    """The node that raised, or every node where the framework does not say."""
+    graph = comparison.case.graph
+    if failure.node in graph.by_name:
+        return (graph.by_name[failure.node],)
+    return tuple(node for node in graph.nodes if node.op != "item")
+
+
+def _has_ordinary_dtypes(comparison: Comparison, nodes: tuple[Node, ...]) -> bool:
+    types = comparison.case.graph.types
+    operands = [types[one] for node in nodes for one in node.operands if one]
+    return all(one.dtype in _ORDINARY for one in operands if isinstance(one, Dense))

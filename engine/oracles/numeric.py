@@ -1,0 +1,135 @@
+"""When two arrays differ: default tolerances, scaled by dtype, and the noise floor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.executors.outcome import Array
+from engine.ir.types import is_float, numpy_dtype
+from engine.oracles.referee import Referee, as_float64
+
+__all__ = ["DEFAULT_TOLERANCE", "MARGIN", "Gap", "gap", "nonfinite_classes", "tolerance_of"]
+
+# (rtol, atol) of torch.testing.assert_close; complex64 counts as float32.
+DEFAULT_TOLERANCE: dict[str, tuple[float, float]] = {
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "complex64": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+}
+# A difference counts when it exceeds the floor this many times.
+MARGIN = 8.0
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How far an answer is from the float64 referee.
+
+    `units`: greatest error over the finite elements, in units of what is allowed there (tolerance and
+    floor together), so that more than 1 counts. `raw`: that element's absolute error. `nonfinite`:
+    elements whose class (finite, NaN, +Inf, -Inf) is wrong although neither rounding nor overflow
+    explains it. `worst`: index of the worst element.
+    """
+
+    units: float
+    raw: float
+    nonfinite: int
+    worst: tuple[int, ...]
+
+    @property
+    def counts(self) -> bool:
+        return self.units > 1 or self.nonfinite > 0
+
+
+def tolerance_of(dtype: str) -> tuple[float, float]:
+    """Default (rtol, atol) of a dtype; exact for integers and bool."""
+    return DEFAULT_TOLERANCE.get(dtype, (0.0, 0.0))
+
+
+def nonfinite_classes(array: Array) -> Array:
+    """0 finite, 1 NaN, 2 +Inf, 3 -Inf, elementwise."""
+    classes = np.zeros(array.shape, dtype=np.int8)
+    classes[np.isnan(array)] = 1
+    classes[array == np.inf] = 2
+    classes[array == -np.inf] = 3
+    return classes
+
+
+def gap(answer: Array, dtype: str, referee: Referee, name: str) -> Gap | None:
+    """The gap of an answer of the right shape; None where the referee cannot tell.
+
+    `dtype` is the declared dtype of the value, which decides the tolerance.
+    """
+    exact = as_float64(referee.exact[name])
+    seen = as_float64(answer)
+    if seen.shape != exact.shape:
+        return None
+    with np.errstate(all="ignore"):
+        rtol, atol = tolerance_of(dtype)
+        allowed = atol + rtol * np.abs(exact)
+        error = np.abs(seen - exact)
+        classes, wanted = nonfinite_classes(seen), nonfinite_classes(exact)
+        finite = (classes == 0) & (wanted == 0)
+        suspicious = bool((error[finite] > allowed[finite]).any()) or bool(
+            (classes != wanted).any()
+        )
+        if not suspicious:
+            units = _greatest(error / np.where(allowed > 0, allowed, 1), finite)
+            return Gap(units[0] if allowed.any() else 0.0, units[1], 0, units[2])
+        floor = referee.floor(name)
+        smoothed = np.maximum(floor, _typical(floor))
+        limit = np.maximum(allowed, MARGIN * smoothed)
+        ratio = np.where(
+            limit > 0, error / np.where(limit > 0, limit, 1), np.where(error > 0, 2.0, 0)
+        )
+        units, _, worst = _greatest(ratio, finite)
+        wrong = (classes != wanted) & ~_excused(referee, name, classes, exact, floor, dtype)
+    count = int(wrong.sum())
+    if count:
+        first = np.argwhere(wrong)
+        worst = tuple(int(one) for one in (first[0] if len(first) else ()))
+    raw = (
+        float(error[worst])
+        if error.size and worst != ()
+        else float(error)
+        if error.ndim == 0
+        else 0.0
+    )
+    return Gap(units, raw, count, worst)
+
+
+def _excused(
+    referee: Referee, name: str, classes: Array, exact: Array, floor: Array, dtype: str
+) -> Array:
+    """Where a wrong class says nothing: NumPy in the working dtype has it too, rounding reaches it,
+    or the exact value does not fit the dtype."""
+    working = nonfinite_classes(as_float64(referee.working[name]))
+    excused = (working == classes) | np.isinf(floor)
+    if is_float(dtype):
+        greatest = _greatest_of(dtype)
+        excused |= np.abs(exact) > greatest / 4
+    return np.asarray(excused)
+
+
+def _greatest_of(dtype: str) -> float:
+    import ml_dtypes  # the only finfo that knows bfloat16
+
+    return float(ml_dtypes.finfo(numpy_dtype(dtype)).max)
+
+
+def _typical(floor: Array) -> float:
+    finite = floor[np.isfinite(floor)]
+    return float(finite.mean()) if finite.size else 0.0
+
+
+def _greatest(values: Array, where: Array) -> tuple[float, float, tuple[int, ...]]:
+    if not where.any():
+        return 0.0, 0.0, ()
+    masked = np.where(where, values, -1.0)
+    masked = np.where(np.isnan(masked), -1.0, masked)
+    place = np.unravel_index(int(masked.argmax()), masked.shape)
+    greatest = float(masked[place])
+    return greatest, greatest, tuple(int(one) for one in place)

@@ -1,0 +1,308 @@
+"""Numerical oracles: structure, dtype, shape, values and gradients of what the modes answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from engine.executors.outcome import Answer, Array, CallAnswer
+from engine.ir.types import Dense
+from engine.oracles.comparison import BASELINE, Comparison, framework_of
+from engine.oracles.keys import normalise
+from engine.oracles.numeric import MARGIN, Gap, gap, nonfinite_classes, tolerance_of
+from engine.oracles.referee import as_float64
+from engine.oracles.verdict import Divergence, Kind
+
+__all__ = ["gradients", "metadata", "values"]
+
+
+def metadata(comparison: Comparison) -> Iterator[Divergence | str]:
+    """Return structure, dtype and shape against what the operators promise."""
+    wanted = comparison.case.graph.outputs
+    for call in range(len(comparison.case.plan.calls)):
+        answers = _answers(comparison, call)
+        counts = {mode: len(answer.outputs) for mode, answer in answers.items()}
+        yield from _against(
+            comparison,
+            Kind.STRUCTURE,
+            {mode: f"{count} outputs" for mode, count in counts.items()},
+            f"{len(wanted)} outputs",
+            "",
+        )
+        for place, name in enumerate(wanted):
+            present = {
+                mode: answer.outputs[place]
+                for mode, answer in answers.items()
+                if place < len(answer.outputs)
+            }
+            yield from _metadata_of(comparison, call, name, present)
+
+
+def _metadata_of(
+    comparison: Comparison, call: int, name: str, present: Mapping[str, Answer]
+) -> Iterator[Divergence | str]:
+    declared = comparison.case.graph.types[name]
+    if not isinstance(declared, Dense):
+        return
+    yield from _against(
+        comparison,
+        Kind.DTYPE,
+        {mode: answer.dtype for mode, answer in present.items()},
+        declared.dtype,
+        name,
+    )
+    shape: tuple[int, ...] | None = None
+    if call == 0 and declared.is_static:
+        shape = declared.extents
+    elif call < len(comparison.referees):
+        shape = tuple(comparison.referees[call].exact[name].shape)
+    if shape is not None:
+        yield from _against(
+            comparison,
+            Kind.SHAPE,
+            {mode: str(answer.shape) for mode, answer in present.items()},
+            str(shape),
+            name,
+        )
+
+
+def _against(
+    comparison: Comparison, kind: Kind, seen: Mapping[str, str], wanted: str, name: str
+) -> Iterator[Divergence | str]:
+    """Accuse, framework by framework, the modes that differ from what is wanted, if others agree."""
+    agreeing = {mode for mode, one in seen.items() if one == wanted}
+    for framework in comparison.frameworks():
+        wrong = [
+            mode for mode, one in seen.items() if one != wanted and framework_of(mode) == framework
+        ]
+        if not wrong:
+            continue
+        right = [mode for mode in agreeing if framework_of(mode) == framework]
+        if not right:
+            yield (
+                f"{kind} of {name or 'the answer'}: every {framework} mode gives {seen[wrong[0]]},"
+                f" the operator table says {wanted}"
+            )
+            continue
+        yield Divergence(
+            kind,
+            framework,
+            tuple(wrong),
+            value=name,
+            message=_change(kind, wanted, seen[wrong[0]]),
+            evidence=(
+                f"{', '.join(wrong)}: {seen[wrong[0]]}; {', '.join(right)}: {wanted}",
+                *(
+                    f"{mode} agrees with {wanted}"
+                    for mode in agreeing
+                    if framework_of(mode) != framework
+                ),
+            ),
+        )
+
+
+def _change(kind: Kind, wanted: str, seen: str) -> str:
+    return f"{wanted} -> {seen}" if kind is Kind.DTYPE else ""
+
+
+def values(comparison: Comparison) -> Iterator[Divergence | str]:
+    """Values against the float64 referee, with a witness on the referee's side."""
+    graph = comparison.case.graph
+    for call, referee in enumerate(comparison.referees):
+        answers = _answers(comparison, call)
+        for place, name in enumerate(graph.outputs):
+            declared = graph.types[name]
+            if name in comparison.random_values or not isinstance(declared, Dense):
+                continue
+            gaps: dict[str, Gap] = {}
+            for mode, answer in answers.items():
+                given = answer.outputs[place] if place < len(answer.outputs) else None
+                if given is None or given.array is None:
+                    continue
+                found = gap(given.array, declared.dtype, referee, name)
+                if found is not None:
+                    gaps[mode] = found
+            if _is_disputed(comparison, call, place, name):
+                if any(found.counts for found in gaps.values()):
+                    yield f"{name}: NumPy and torch in float64 disagree, so neither is a referee"
+                continue
+            yield from _accuse(
+                comparison, gaps, name, (Kind.VALUES, Kind.NONFINITE), second=call > 0
+            )
+
+
+def _is_disputed(comparison: Comparison, call: int, place: int, name: str) -> bool:
+    """Whether PyTorch in float64 contradicts the NumPy referee."""
+    double = comparison.outcomes.get("torch-eager-f64")
+    if double is None or call >= len(double.calls) or place >= len(double.calls[call].outputs):
+        return False
+    array = double.calls[call].outputs[place].array
+    exact = as_float64(comparison.referees[call].exact[name])
+    if array is None:
+        return False
+    seen = as_float64(array)
+    if seen.shape != exact.shape:
+        return True
+    declared = comparison.case.graph.types[name]
+    rtol, atol = tolerance_of(declared.dtype) if isinstance(declared, Dense) else (0.0, 0.0)
+    with np.errstate(all="ignore"):
+        classes = nonfinite_classes(seen) != nonfinite_classes(exact)
+        far = np.abs(seen - exact) > atol / 2 + rtol / 2 * np.abs(exact)
+    return bool(classes.any() or far[~classes & np.isfinite(exact)].any())
+
+
+def _accuse(
+    comparison: Comparison,
+    gaps: Mapping[str, Gap],
+    name: str,
+    kinds: tuple[Kind, Kind],
+    *,
+    second: bool = False,
+) -> Iterator[Divergence | str]:
+    agreeing = {mode for mode, found in gaps.items() if not found.counts}
+    for framework in comparison.frameworks():
+        baseline = gaps.get(BASELINE[framework])
+        wrong = [
+            mode for mode, found in gaps.items() if framework_of(mode) == framework and found.counts
+        ]
+        accused = []
+        for mode in wrong:
+            if not comparison.witnesses(mode, agreeing):
+                yield f"{name}: {mode} differs from the referee, and nothing else agrees with it"
+            elif mode != BASELINE[framework] and baseline and baseline.units >= gaps[mode].units:
+                if not gaps[mode].nonfinite > baseline.nonfinite:
+                    if BASELINE[framework] in wrong:
+                        accused.append(mode)
+                    continue
+                accused.append(mode)
+            else:
+                accused.append(mode)
+        if accused:
+            nonfinite = any(gaps[mode].nonfinite for mode in accused)
+            kind = Kind.SECOND_CALL if second else kinds[1] if nonfinite else kinds[0]
+            worst = max(accused, key=lambda mode: (gaps[mode].nonfinite, gaps[mode].units))
+            yield Divergence(
+                kind,
+                framework,
+                tuple(accused),
+                value=name,
+                evidence=_evidence(gaps, accused, agreeing),
+                errors=tuple((mode, found.units) for mode, found in gaps.items()),
+                worst=gaps[worst].worst,
+            )
+
+
+def _evidence(gaps: Mapping[str, Gap], accused: list[str], agreeing: set[str]) -> tuple[str, ...]:
+    said = []
+    for mode in accused:
+        found = gaps[mode]
+        if found.nonfinite:
+            said.append(
+                f"{mode}: {found.nonfinite} elements are NaN or Inf where they must not be, or the reverse"
+            )
+        else:
+            said.append(f"{mode}: error {found.raw:.3g}, {found.units:.3g} times what is allowed")
+    said.extend(f"{mode} agrees with the float64 referee" for mode in sorted(agreeing))
+    return tuple(said)
+
+
+def gradients(comparison: Comparison) -> Iterator[Divergence | str]:
+    """Gradients against the gradient referee, and gradients that raise in one mode only."""
+    if comparison.case.plan.gradient == "none":
+        return
+    yield from _gradient_raises(comparison)
+    referee = comparison.gradients
+    if referee is None:
+        return
+    for given in comparison.case.graph.inputs:
+        exact = referee.exact.get(given.name)
+        if not given.requires_grad or exact is None or not isinstance(given.type, Dense):
+            continue
+        gaps: dict[str, Gap] = {}
+        for mode in comparison.ok:
+            answer = comparison.outcomes[mode].gradients.get(given.name)
+            if answer is not None and answer.array is not None:
+                found = _gradient_gap(
+                    answer.array, given.type.dtype, exact, referee.disturbed, given.name
+                )
+                if found is not None:
+                    gaps[mode] = found
+        suspects = [found for found in gaps.values() if found.counts]
+        if suspects and not all(referee.is_smooth(given.name, found.worst) for found in suspects):
+            yield f"gradient of {given.name}: the derivative is not the same from both sides"
+            continue
+        yield from _accuse(
+            comparison, gaps, f"gradient of {given.name}", (Kind.GRADIENT, Kind.GRADIENT_NONFINITE)
+        )
+
+
+def _gradient_gap(
+    seen_array: Array,
+    dtype: str,
+    exact_array: Array,
+    disturbed: Callable[[], tuple[Mapping[str, Array | None], ...]],
+    name: str,
+) -> Gap | None:
+    seen, exact = as_float64(seen_array), as_float64(exact_array)
+    if seen.shape != exact.shape:
+        return None
+    rtol, atol = tolerance_of(dtype)
+    scale = float(np.abs(exact[np.isfinite(exact)]).max(initial=0.0))
+    with np.errstate(all="ignore"):
+        # Gradients sum many terms: the tolerance is relative to the greatest of them too.
+        allowed = atol + rtol * np.abs(exact) + 4 * rtol * scale
+        error = np.abs(seen - exact)
+        classes = nonfinite_classes(seen) != nonfinite_classes(exact)
+        finite = ~classes & np.isfinite(exact)
+        if not (error[finite] > allowed[finite]).any() and not classes.any():
+            return Gap(0.0, 0.0, 0, ())
+        for other in disturbed():
+            array = other.get(name)
+            moved = as_float64(array) if array is not None else np.full(exact.shape, np.inf)
+            if moved.shape != exact.shape:
+                return None
+            shift = np.abs(moved - exact)
+            shift[np.isnan(moved) & np.isnan(exact)] = 0
+            shift[(nonfinite_classes(moved) != nonfinite_classes(exact))] = np.inf
+            shift = np.nan_to_num(shift, nan=0.0, posinf=np.inf)
+            allowed = np.maximum(allowed, MARGIN * shift)
+        classes &= ~np.isinf(allowed)
+        ratio = np.where(finite & np.isfinite(allowed), error / allowed, 0.0)
+    if classes.any():
+        worst = tuple(int(one) for one in np.argwhere(classes)[0])
+        return Gap(float(ratio.max(initial=0)), float("nan"), int(classes.sum()), worst)
+    place = np.unravel_index(int(ratio.argmax()), ratio.shape) if ratio.size else ()
+    worst = tuple(int(one) for one in place)
+    return Gap(float(ratio.max(initial=0)), float(error[worst]) if ratio.size else 0.0, 0, worst)
+
+
+def _gradient_raises(comparison: Comparison) -> Iterator[Divergence | str]:
+    for framework in comparison.frameworks():
+        modes = [mode for mode in comparison.modes_of(framework) if mode in comparison.ok]
+        failed = [mode for mode in modes if comparison.outcomes[mode].gradient_failure]
+        passed = [
+            mode for mode in modes if mode not in failed and comparison.outcomes[mode].gradients
+        ]
+        for mode in failed:
+            failure = comparison.outcomes[mode].gradient_failure
+            assert failure is not None
+            if not passed or mode == BASELINE["torch"]:
+                yield f"the gradient raises in {mode} and in no mode of {framework} does it work"
+                continue
+            yield Divergence(
+                Kind.GRADIENT_RAISES,
+                framework,
+                (mode,),
+                node=failure.node,
+                message=normalise(failure.type, failure.message),
+                evidence=(f"{' and '.join(passed)} give the gradient",),
+            )
+
+
+def _answers(comparison: Comparison, call: int) -> dict[str, CallAnswer]:
+    return {
+        mode: comparison.outcomes[mode].calls[call]
+        for mode in comparison.ok
+        if call < len(comparison.outcomes[mode].calls)
+    }

@@ -1,0 +1,86 @@
+"""The referee: the case in float64 on NumPy, and the noise floor of that answer.
+
+The floor is how far float64 moves when inputs and intermediate results are disturbed by one unit in
+the last place of the working dtype: a difference below it says nothing about a framework.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from engine.executors.outcome import Array
+from engine.executors.reference import evaluate
+from engine.ir.case import Case
+from engine.ir.types import Dense
+
+__all__ = ["DRAWS", "Referee"]
+
+DRAWS = 12
+
+
+@dataclass(frozen=True)
+class Referee:
+    """Lazily evaluated answers for one call of a case.
+
+    `values`: arrays of the inputs by name, in their declared dtypes. After evaluation the entry of an
+    input holds what its storage must hold after the call.
+    """
+
+    case: Case
+    values: Mapping[str, Array]
+
+    @cached_property
+    def exact(self) -> Mapping[str, Array]:
+        """Every value of the graph in float64; inputs as they must be after the call."""
+        return evaluate(self.case.graph, self._copies(), dtype="float64")
+
+    @cached_property
+    def working(self) -> Mapping[str, Array]:
+        """Every value of the graph in the declared dtypes."""
+        return evaluate(self.case.graph, self._copies())
+
+    @cached_property
+    def draws(self) -> tuple[Mapping[str, Array], ...]:
+        """Disturbed float64 evaluations."""
+        return tuple(
+            evaluate(
+                self.case.graph,
+                self._copies(),
+                dtype="float64",
+                disturb=np.random.default_rng([20, number]),
+            )
+            for number in range(DRAWS)
+        )
+
+    def floor(self, name: str) -> Array:
+        """Greatest movement of each element over the draws; inf where an element changes class."""
+        exact = as_float64(self.exact[name])
+        floor = np.zeros(exact.shape)
+        with np.errstate(all="ignore"):
+            for draw in self.draws:
+                moved = as_float64(draw[name])
+                if moved.shape != exact.shape:
+                    return np.full(exact.shape, np.inf)
+                gap = np.abs(moved - exact)
+                gap[(moved == exact) | (np.isnan(moved) & np.isnan(exact))] = 0
+                gap[np.isnan(gap)] = np.inf
+                floor = np.maximum(floor, gap)
+        return floor
+
+    def declared(self, name: str) -> Dense | None:
+        found = self.case.graph.types.get(name)
+        return found if isinstance(found, Dense) else None
+
+    def _copies(self) -> dict[str, Array]:
+        return {name: array.copy() for name, array in self.values.items()}
+
+
+def as_float64(array: Array) -> Array:
+    """The array in float64 (complex: real and imaginary parts on a last axis of extent 2)."""
+    if array.dtype.kind == "c":
+        return np.stack([array.real, array.imag], axis=-1).astype(np.float64)
+    return array.astype(np.float64)

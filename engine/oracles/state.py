@@ -1,0 +1,94 @@
+"""State oracles: inputs and weights after the call, in-place results, global flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from engine.ir.types import Dense
+from engine.oracles.comparison import Comparison, framework_of
+from engine.oracles.numeric import gap
+from engine.oracles.referee import as_float64
+from engine.oracles.verdict import Divergence, Kind
+
+__all__ = ["inputs_after", "moved_state"]
+
+
+def inputs_after(comparison: Comparison) -> Iterator[Divergence | str]:
+    """Inputs must hold after the call what the writes of the graph put there, and nothing else."""
+    if "state" not in comparison.case.plan.checks or not comparison.referees:
+        return
+    referee = comparison.referees[0]
+    answers = {
+        mode: comparison.outcomes[mode].calls[0]
+        for mode in comparison.ok
+        if comparison.outcomes[mode].calls
+    }
+    for given in comparison.case.graph.inputs:
+        if not isinstance(given.type, Dense) or given.name in comparison.random_values:
+            continue
+        before, after = referee.values[given.name], referee.working[given.name]
+        must_change = not np.array_equal(as_float64(before), as_float64(after), equal_nan=True)
+        wrong: dict[str, Kind] = {}
+        for mode, answer in answers.items():
+            changed = answer.inputs_after.get(given.name)
+            if must_change and changed is None:
+                wrong[mode] = Kind.WRITE_LOST
+            elif not must_change and changed is not None:
+                wrong[mode] = Kind.INPUT_CHANGED
+            elif changed is not None and changed.array is not None:
+                found = gap(changed.array, given.type.dtype, referee, given.name)
+                if found is not None and found.counts:
+                    wrong[mode] = Kind.WRITE_LOST
+        yield from _accuse(comparison, given.name, wrong, set(answers) - set(wrong))
+
+
+def _accuse(
+    comparison: Comparison, name: str, wrong: dict[str, Kind], right: set[str]
+) -> Iterator[Divergence | str]:
+    for framework in comparison.frameworks():
+        for kind in (Kind.INPUT_CHANGED, Kind.WRITE_LOST):
+            modes = tuple(
+                mode
+                for mode, one in wrong.items()
+                if one is kind and framework_of(mode) == framework
+            )
+            if not modes:
+                continue
+            if not any(comparison.witnesses(mode, right) for mode in modes):
+                yield f"{name}: {kind} in {', '.join(modes)}, but no other mode says otherwise"
+                continue
+            yield Divergence(
+                kind,
+                framework,
+                modes,
+                value=name,
+                evidence=(
+                    _SAID[kind].format(name=name, modes=", ".join(modes)),
+                    *(f"{mode} leaves {name} as it must be" for mode in sorted(right)),
+                ),
+            )
+
+
+_SAID = {
+    Kind.INPUT_CHANGED: "{modes}: input {name} holds other bytes after the call, and no operator writes to it",
+    Kind.WRITE_LOST: "{modes}: input {name} does not hold what the in-place operators wrote",
+}
+
+
+def moved_state(comparison: Comparison) -> Iterator[Divergence | str]:
+    """Global flags and generators that the call moved although nothing in it is random."""
+    if comparison.random_values:
+        return
+    still = {mode for mode in comparison.ok if not comparison.outcomes[mode].moved}
+    for mode in comparison.ok:
+        moved = comparison.outcomes[mode].moved
+        if moved and comparison.witnesses(mode, still):
+            yield Divergence(
+                Kind.MOVED,
+                framework_of(mode),
+                (mode,),
+                message=", ".join(moved),
+                evidence=(f"{mode} changed {', '.join(moved)}",),
+            )

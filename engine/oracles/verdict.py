@@ -1,0 +1,103 @@
+"""What judging says: divergences, each with the accused and the evidence, and one verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from engine.finding import Symptom
+
+__all__ = ["Divergence", "Kind", "Ruling", "Verdict"]
+
+
+class Ruling(StrEnum):
+    """The outcome of judging one case."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    INCONCLUSIVE = "inconclusive"
+    ILLEGAL = "illegal"
+
+
+class Kind(StrEnum):
+    """How an answer differs from what it had to be."""
+
+    DIED = "died"
+    HANG = "hang"
+    INTERNAL = "internal error"
+    RAISES = "raises in one mode"
+    DOCUMENTED = "raises though documented"
+    STRUCTURE = "return structure"
+    DTYPE = "dtype"
+    SHAPE = "shape"
+    NONFINITE = "NaN or Inf pattern"
+    VALUES = "values"
+    GRADIENT = "gradient values"
+    GRADIENT_NONFINITE = "gradient NaN or Inf pattern"
+    GRADIENT_RAISES = "gradient raises"
+    INPUT_CHANGED = "input changed"
+    WRITE_LOST = "in-place result lost"
+    SECOND_CALL = "second call differs"
+    MOVED = "global state moved"
+    LAYOUT = "promised layout"
+
+    @property
+    def symptom(self) -> Symptom:
+        """Which of the three symptoms of the method this kind belongs to."""
+        if self in (
+            Kind.DIED,
+            Kind.HANG,
+            Kind.INTERNAL,
+            Kind.RAISES,
+            Kind.DOCUMENTED,
+            Kind.GRADIENT_RAISES,
+        ):
+            return Symptom.CRASH
+        if self in (Kind.INPUT_CHANGED, Kind.WRITE_LOST, Kind.SECOND_CALL, Kind.MOVED, Kind.LAYOUT):
+            return Symptom.STATE
+        return Symptom.NUMERICAL
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """One difference that counts.
+
+    `value`: the output or input concerned ("" for a raise). `message`: normalised text of an error.
+    `evidence`: sentences, most telling first. `errors`: greatest error of each mode against the
+    float64 referee, in units of the tolerance. `worst`: index of the worst element.
+    """
+
+    kind: Kind
+    framework: str
+    modes: tuple[str, ...]
+    value: str = ""
+    node: str = ""
+    message: str = ""
+    evidence: tuple[str, ...] = ()
+    errors: tuple[tuple[str, float], ...] = ()
+    worst: tuple[int, ...] = ()
+
+    @property
+    def symptom(self) -> Symptom:
+        return self.kind.symptom
+
+    @property
+    def key(self) -> str:
+        """The failure key: what must stay the same while a case is minimised."""
+        return "|".join(
+            (self.symptom, self.framework, ",".join(self.modes), self.kind, self.message)
+        )
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The ruling over one case, with what every oracle had to say."""
+
+    ruling: Ruling
+    reason: str
+    divergences: tuple[Divergence, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def failed(self) -> bool:
+        return self.ruling is Ruling.FAIL

@@ -1,0 +1,5 @@
+"""Policies that choose the next candidate."""
+
+from engine.selection.policies import POLICIES, Policy, policy
+
+__all__ = ["POLICIES", "Policy", "policy"]
