@@ -5,7 +5,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-ENGINE = Path(__file__).resolve().parents[2] / "engine"
+ROOT = Path(__file__).resolve().parents[2]
+ENGINE = ROOT / "engine"
 WORKER = ENGINE / "executors" / "worker"
 ALLOWED = {"engine", "numpy", "scipy", "ml_dtypes", "networkx"}
 # The interpreter of an environment has its framework and NumPy; the import workers also read ONNX
@@ -37,6 +38,16 @@ def test_engine_imports_only_what_it_may() -> None:
         if name not in ALLOWED | ({"rich"} if path.name == "cli.py" else set())
     }
     assert extra == set()
+
+
+def test_triage_sees_nothing_of_campaigns_but_their_models() -> None:
+    seen = {
+        (path.name, node.module)
+        for path in (ROOT / "triage").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("campaigns")
+    }
+    assert {module for _, module in seen} <= {"campaigns.models"}, seen
 
 
 def test_worker_imports_nothing_of_this_project_but_its_siblings() -> None:
