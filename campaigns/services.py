@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOVES",
-    "MoveRefused",
+    "MoveRefusedError",
     "cancel_campaign",
     "create_campaign",
     "may_move",
@@ -33,13 +33,12 @@ __all__ = [
 _Status = Campaign.Status
 
 # From each status, the ones that may follow. Nothing follows a finished or a cancelled campaign.
+_ENDS = {_Status.CANCELLED, _Status.FAILED}
 MOVES: Mapping[str, frozenset[str]] = {
     _Status.PENDING: frozenset(
         {_Status.RUNNING, _Status.PAUSED, _Status.CANCELLED, _Status.FAILED}
     ),
-    _Status.RUNNING: frozenset(
-        {_Status.PAUSED, _Status.FINISHED, _Status.CANCELLED, _Status.FAILED}
-    ),
+    _Status.RUNNING: frozenset({_Status.PAUSED, _Status.FINISHED} | _ENDS),
     _Status.PAUSED: frozenset({_Status.PENDING, _Status.CANCELLED}),
     _Status.FAILED: frozenset({_Status.PENDING, _Status.CANCELLED}),
     _Status.FINISHED: frozenset(),
@@ -47,7 +46,7 @@ MOVES: Mapping[str, frozenset[str]] = {
 }
 
 
-class MoveRefused(Exception):
+class MoveRefusedError(Exception):
     """A status that may not follow the present one; the message is for a person."""
 
 
@@ -93,7 +92,7 @@ def move_campaign(
     """Give a campaign its next status, and read it again.
 
     Conditional on the status still being one that `to` may follow, so that two who move it at once
-    cannot both succeed. `MoveRefused` where it is not.
+    cannot both succeed. `MoveRefusedError` where it is not.
     """
     now = now or timezone.now()
     sources = [status for status, targets in MOVES.items() if to in targets]
@@ -107,7 +106,7 @@ def move_campaign(
     moved = Campaign.objects.filter(pk=campaign.pk, status__in=sources).update(**changes)
     campaign.refresh_from_db()
     if not moved:
-        raise MoveRefused(
+        raise MoveRefusedError(
             f"{campaign.name} is {campaign.get_status_display().lower()}; "
             f"it cannot become {Campaign.Status(to).label.lower()}."
         )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MOVES",
     "Done",
-    "MoveRefused",
+    "MoveRefusedError",
     "add_labels",
     "add_note",
     "allowed_moves",
@@ -53,7 +53,7 @@ MOVES: Mapping[str, frozenset[str]] = {
 }
 
 
-class MoveRefused(Exception):
+class MoveRefusedError(Exception):
     """A status that may not follow the present one; the message is for a person."""
 
 
