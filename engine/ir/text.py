@@ -582,9 +582,9 @@ def _attr(line: _Line) -> Attr:
 def _string(line: _Line, text: str) -> str:
     try:
         return str(json.loads(text))
-    except ValueError:
+    except ValueError as fault:
         line.at -= 1
-        raise line.error("a string with the escapes of JSON")
+        raise line.error("a string with the escapes of JSON") from fault
 
 
 def _arguments(line: _Line) -> tuple[tuple[str | None, ...], tuple[tuple[str, Attr], ...]]:
