@@ -32,8 +32,9 @@ __all__ = [
 
 _Status = Campaign.Status
 
-# From each status, the ones that may follow. Nothing follows a finished or a cancelled campaign.
 _ENDS = {_Status.CANCELLED, _Status.FAILED}
+
+# From each status, the ones that may follow. Nothing follows a finished or a cancelled campaign.
 MOVES: Mapping[str, frozenset[str]] = {
     _Status.PENDING: frozenset(
         {_Status.RUNNING, _Status.PAUSED, _Status.CANCELLED, _Status.FAILED}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 
 from django.db import transaction
@@ -23,13 +22,6 @@ from triage.models import (
 
 __all__ = ["facets_of", "raise_flag", "record_finding"]
 
-# Names under which the engine's signature says of what a minimised program is made.
-_PART_KINDS = {
-    "ops": Facet.Kind.OP,
-    "operators": Facet.Kind.OP,
-    "forms": Facet.Kind.FORM,
-    "dtypes": Facet.Kind.DTYPE,
-}
 _TITLE_LENGTH = 300
 _LINE_LENGTH = 500
 _FACET_LENGTH = 120
@@ -109,14 +101,18 @@ def raise_flag(
 
 
 def facets_of(finding: Finding) -> set[tuple[str, str]]:
-    """(kind, value) pairs by which the inbox finds it."""
+    """(kind, value) pairs by which the inbox finds it.
+
+    Operators, forms and dtypes are those of the minimised program, from the parts of the signature:
+    `calls` is "op.form > op", `dtypes` is "float32, integer".
+    """
     pairs: set[tuple[str, str]] = {(Facet.Kind.MODE, mode) for mode in finding.accused_modes}
     pairs |= {(Facet.Kind.SEED, finding.seed), (Facet.Kind.MUTATOR, finding.mutator)}
-    if finding.accused_op:
-        pairs.add((Facet.Kind.OP, finding.accused_op))
-    for name, kind in _PART_KINDS.items():
-        values = re.split(r"[\s,;|+]+", finding.parts.get(name, ""))
-        pairs |= {(kind, value) for value in values if value}
+    pairs.add((Facet.Kind.OP, finding.accused_op))
+    for call in finding.parts.get("calls", "").split(" > "):
+        op, _, form = call.partition(".")
+        pairs |= {(Facet.Kind.OP, op), (Facet.Kind.FORM, form)}
+    pairs |= {(Facet.Kind.DTYPE, one) for one in finding.parts.get("dtypes", "").split(", ")}
     return {(kind, value[:_FACET_LENGTH]) for kind, value in pairs if value}
 
 
