@@ -1,1 +1,31 @@
-"""The operator vocabulary, as tables. Importing the package completes `OPS`."""
+"""The operator vocabulary, as tables: importing this package fills `OPS`."""
+
+from engine.ops import elementwise
+from engine.ops.spec import (
+    FORM_NAMES,
+    FRAMEWORKS,
+    OPS,
+    Form,
+    Limit,
+    OpCall,
+    Operand,
+    OpSpec,
+    Tolerance,
+    call_of,
+    op,
+)
+
+__all__ = [
+    "FORM_NAMES",
+    "FRAMEWORKS",
+    "OPS",
+    "Form",
+    "Limit",
+    "OpCall",
+    "OpSpec",
+    "Operand",
+    "Tolerance",
+    "call_of",
+    "elementwise",
+    "op",
+]
