@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from engine.errors import ConstraintViolated
 from engine.ir.graph import Graph, Node
-from engine.ir.types import FLOATS, INTEGERS, Dense
+from engine.ir.types import INTEGERS, Dense
 from engine.ops import OPS
 from engine.ops.spec import call_of
 from engine.oracles.verdict import Divergence
@@ -41,7 +41,7 @@ def dtype_class(dtype: str) -> str:
         return "small float"
     if dtype in INTEGERS:
         return "integer"
-    return dtype if dtype in FLOATS else dtype
+    return dtype
 
 
 def form_name(graph: Graph, node: Node, framework: str) -> str:

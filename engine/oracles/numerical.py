@@ -199,7 +199,8 @@ def _evidence(gaps: Mapping[str, Gap], accused: list[str], agreeing: set[str]) -
         found = gaps[mode]
         if found.nonfinite:
             said.append(
-                f"{mode}: {found.nonfinite} elements are NaN or Inf where they must not be, or the reverse"
+                f"{mode}: NaN or Inf where it must not be, or the reverse, at"
+                f" {found.nonfinite} elements"
             )
         else:
             said.append(f"{mode}: error {found.raw:.3g}, {found.units:.3g} times what is allowed")

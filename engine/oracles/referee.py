@@ -26,8 +26,8 @@ DRAWS = 12
 class Referee:
     """Lazily evaluated answers for one call of a case.
 
-    `values`: arrays of the inputs by name, in their declared dtypes. After evaluation the entry of an
-    input holds what its storage must hold after the call.
+    `values`: arrays of the inputs by name, in their declared dtypes. After evaluation the entry of
+    an input holds what its storage must hold after the call.
     """
 
     case: Case

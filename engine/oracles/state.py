@@ -72,7 +72,9 @@ def _accuse(
 
 
 _SAID = {
-    Kind.INPUT_CHANGED: "{modes}: input {name} holds other bytes after the call, and no operator writes to it",
+    Kind.INPUT_CHANGED: (
+        "{modes}: input {name} holds other bytes after the call, and no operator writes to it"
+    ),
     Kind.WRITE_LOST: "{modes}: input {name} does not hold what the in-place operators wrote",
 }
 

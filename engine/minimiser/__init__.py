@@ -1,0 +1,6 @@
+"""Smaller cases with the same failure key."""
+
+from engine.minimiser.passes import PASSES
+from engine.minimiser.search import Budget, minimise, size
+
+__all__ = ["PASSES", "Budget", "minimise", "size"]

@@ -1,0 +1,404 @@
+"""Passes of the minimiser: each proposes simpler cases, biggest cut first; none runs anything.
+
+A pass is a function from a case (and the store of its values) to proposals. It must be deterministic,
+and it need not check that a proposal is legal or smaller: the search does both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import replace
+from itertools import product
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.errors import ConstraintViolated
+from engine.executors.reference import evaluate
+from engine.ir.case import Call, Case, Plan
+from engine.ir.digest import blob_digest
+from engine.ir.graph import Attr, Formula, Graph, Input, Literal, Node, Random, StoredBlob
+from engine.ir.types import Dense, Tuple, is_float
+from engine.ir.values import materialise
+from engine.ir.window import cut
+from engine.ops import OPS
+from engine.ops.typing import retype
+
+__all__ = ["PASSES", "Blobs"]
+
+Array: TypeAlias = "npt.NDArray[np.generic]"
+Blobs: TypeAlias = "MutableMapping[str, Array]"
+LITERAL_LIMIT = 64
+
+
+# ---------------------------------------------------------------------------------- structure
+def cut_out(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """Single nodes, then growing sets of ancestors, fed with the values they see."""
+    graph = case.graph
+    if len(graph.nodes) < 2:
+        return
+    values = _values(case, blobs)
+    reached = [node.name for node in graph.nodes if node.op != "item"]
+    for depth in (0, 1, 2, 4):
+        for name in reversed(reached):
+            names = _ancestors(graph, name, depth)
+            if len(names) < len(graph.nodes):
+                smaller, more = cut(case, names, values)
+                blobs.update(more)
+                yield smaller
+
+
+def drop_outputs(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """One output alone, then all but one; nodes that nothing reads go too."""
+    outputs = case.graph.outputs
+    if len(outputs) < 2:
+        return
+    for place, name in enumerate(outputs):
+        yield _pruned(case, (name,), (place,))
+    for place in range(len(outputs)):
+        kept = tuple(at for at in range(len(outputs)) if at != place)
+        yield _pruned(case, tuple(outputs[at] for at in kept), kept)
+
+
+def bypass(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """A node replaced by one of its operands of the same type."""
+    graph = case.graph
+    for node in reversed(graph.nodes):
+        for operand in dict.fromkeys(one for one in node.operands if one):
+            if graph.types[operand] == node.type and not node.writes:
+                yield from _substituted(case, node.name, operand)
+
+
+def replace_by_input(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """A node replaced by an input that holds the value it computes."""
+    graph = case.graph
+    if len(graph.nodes) < 2:
+        return
+    values = _values(case, blobs)
+    for node in graph.nodes:
+        if isinstance(node.type, Tuple) or node.name not in values or node.writes:
+            continue
+        names = [one.name for one in graph.nodes if one.name != node.name]
+        smaller, more = cut(case, names, values, outputs=_without(graph.outputs, node.name))
+        blobs.update(more)
+        yield _pruned(smaller, smaller.graph.outputs, ())
+
+
+def drop_regions(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """A smaller bound for control flow."""
+    for node in case.graph.nodes:
+        for bound in (1, 2):
+            if node.bound is not None and node.bound > bound:
+                yield case.with_graph(case.graph.with_node(replace(node, bound=bound)))
+
+
+# --------------------------------------------------------------------------------------- plan
+def simplify_plan(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """No gradient, one call, fewer checks."""
+    plan = case.plan
+    yield replace(case, plan=Plan(checks=("values",)))
+    if plan.gradient != "none":
+        yield replace(case, plan=replace(plan, gradient="none"))
+        yield replace(case, plan=replace(plan, gradient="reverse"))
+    if len(plan.calls) > 1:
+        yield replace(case, plan=replace(plan, calls=plan.calls[:1]))
+        yield replace(case, plan=replace(plan, calls=(Call(), Call())))
+    for checked in plan.checks:
+        if len(plan.checks) > 1:
+            yield replace(case, plan=replace(plan, checks=(checked,)))
+
+
+# ------------------------------------------------------------------------------------- extents
+def shrink_extents(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """One extent smaller everywhere it occurs, in inputs and in attributes."""
+    extents = {
+        extent
+        for given in case.graph.inputs
+        if isinstance(given.type, Dense)
+        for extent in given.type.extents
+        if extent > 1
+    }
+    for extent in sorted(extents, reverse=True):
+        for smaller in dict.fromkeys((1, 2, 3, extent // 2, extent - 1)):
+            if 0 < smaller < extent:
+                yield from _resized(case, blobs, extent, smaller)
+
+
+def shrink_one_axis(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """One axis of one input smaller."""
+    for given in case.graph.inputs:
+        if not isinstance(given.type, Dense):
+            continue
+        for axis, extent in enumerate(given.type.extents):
+            for smaller in dict.fromkeys((1, 2, extent // 2)):
+                if 0 < smaller < extent:
+                    array = _array(given, blobs)
+                    sliced = np.take(array, range(smaller), axis=axis)
+                    yield from _retyped(case, {given.name: _stored(given, sliced, blobs)})
+
+
+def drop_leading_axes(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """Inputs without their leading axes of extent 1."""
+    changes = {}
+    for given in case.graph.inputs:
+        if isinstance(given.type, Dense) and given.type.rank > 1 and given.type.extents[0] == 1:
+            changes[given.name] = _stored(given, _array(given, blobs)[0], blobs)
+    if changes:
+        yield from _retyped(case, changes)
+        for name, one in changes.items():
+            yield from _retyped(case, {name: one})
+
+
+# -------------------------------------------------------------------------------- simplification
+def plain_forms(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """All calls in their plainest form, then one at a time."""
+    graph = case.graph
+    yield case.with_graph(graph.with_nodes(replace(node, forms=()) for node in graph.nodes))
+    for node in graph.nodes:
+        for framework, _ in node.forms:
+            yield case.with_graph(graph.with_node(node.with_form(framework, "")))
+
+
+def plain_attributes(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """Attributes at their most ordinary value."""
+    graph = case.graph
+    for node in graph.nodes:
+        spec = OPS.get(node.op)
+        for name, value in node.attrs if spec else ():
+            plainer = _plainer(value, spec.attrs.get(name, ()) if spec else ())
+            for other in plainer:
+                yield from _retyped(
+                    case.with_graph(graph.with_node(node.with_attrs(**{name: other}))), {}
+                )
+
+
+def plain_dtypes(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """Every floating input in float32, then one at a time."""
+    changes = {}
+    for given in case.graph.inputs:
+        if (
+            isinstance(given.type, Dense)
+            and is_float(given.type.dtype)
+            and given.type.dtype != "float32"
+        ):
+            array = _array(given, blobs)
+            with np.errstate(all="ignore"):
+                changes[given.name] = _stored(given, array.astype(np.float32), blobs, "float32")
+    if changes:
+        yield from _retyped(case, changes)
+
+
+def plain_inputs(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """Contiguous layouts, no aliases, no gradients asked for."""
+    for given in case.graph.inputs:
+        for other in (
+            replace(given, layout="contiguous", alias="", requires_grad=False),
+            replace(given, layout="contiguous"),
+            replace(given, alias=""),
+            replace(given, requires_grad=False),
+        ):
+            if other != given:
+                yield from _retyped(case, {given.name: other})
+
+
+def merge_inputs(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """Two inputs of one type replaced by one."""
+    inputs = case.graph.inputs
+    for later, earlier in product(reversed(inputs), inputs):
+        if later.type == earlier.type and inputs.index(earlier) < inputs.index(later):
+            yield from _substituted(case, later.name, earlier.name)
+
+
+def plain_values(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """Ones, a ramp, rounded values, short literals, a generator: for all inputs, then for each."""
+    proposals = [_plain_inits(given, blobs) for given in case.graph.inputs]
+    for at in range(max((len(one) for one in proposals), default=0)):
+        changes = {
+            given.name: replace(given, init=options[min(at, len(options) - 1)])
+            for given, options in zip(case.graph.inputs, proposals, strict=True)
+            if options
+        }
+        yield from _retyped(case, changes)
+    for given, options in zip(case.graph.inputs, proposals, strict=True):
+        for init in options:
+            if init != given.init:
+                yield from _retyped(case, {given.name: replace(given, init=init)})
+
+
+def _plain_inits(given: Input, blobs: Blobs) -> list[Literal | Formula | Random]:
+    if not isinstance(given.type, Dense):
+        return []
+    array = _array(given, blobs)
+    options: list[Literal | Formula | Random] = [Formula("full", (("value", 1),))]
+    if given.type.dtype != "bool":
+        options.append(Formula("arange", (("start", 1), ("step", 1))))
+    if array.size <= LITERAL_LIMIT and array.dtype.kind != "c":
+        flat = array.ravel()
+        if is_float(given.type.dtype):
+            wide = flat.astype(np.float64)
+            options.extend(
+                Literal(tuple(float(x) for x in np.round(wide, digits))) for digits in (0, 1, 2)
+            )
+            options.append(Literal(tuple(float(x) for x in wide)))
+        elif given.type.dtype == "bool":
+            options.append(Literal(tuple(bool(x) for x in flat)))
+        else:
+            options.append(Literal(tuple(int(x) for x in flat)))
+    if is_float(given.type.dtype):
+        options.append(Random("normal", 0, (("mean", 0.0), ("std", 1.0))))
+    return options
+
+
+PASSES: dict[str, Callable[[Case, Blobs], Iterator[Case]]] = {
+    "simplify plan": simplify_plan,
+    "cut out": cut_out,
+    "drop outputs": drop_outputs,
+    "replace by input": replace_by_input,
+    "bypass": bypass,
+    "bound": drop_regions,
+    "shrink extents": shrink_extents,
+    "shrink one axis": shrink_one_axis,
+    "drop leading axes": drop_leading_axes,
+    "merge inputs": merge_inputs,
+    "plain forms": plain_forms,
+    "plain attributes": plain_attributes,
+    "plain dtypes": plain_dtypes,
+    "plain inputs": plain_inputs,
+    "plain values": plain_values,
+}
+
+
+# ------------------------------------------------------------------------------------- shared
+def _values(case: Case, blobs: Blobs) -> dict[str, Array]:
+    """What every value holds, from the NumPy reference in the declared dtypes."""
+    return dict(evaluate(case.graph, materialise(case.graph, blobs)))
+
+
+def _array(given: Input, blobs: Blobs) -> Array:
+    return materialise((given,), blobs)[given.name]
+
+
+def _stored(given: Input, array: Array, blobs: Blobs, dtype: str = "") -> Input:
+    assert isinstance(given.type, Dense)
+    array = np.ascontiguousarray(array)
+    digest = blob_digest(array)
+    blobs[digest] = array
+    return replace(
+        given,
+        type=Dense(dtype or given.type.dtype, array.shape),
+        init=StoredBlob(digest),
+        layout="contiguous" if given.layout != "contiguous" and array.ndim < 2 else given.layout,
+    )
+
+
+def _retyped(case: Case, changes: dict[str, Input]) -> Iterator[Case]:
+    """The case with inputs replaced and every type inferred again, if the operators accept it."""
+    graph = case.graph
+    inputs = tuple(changes.get(given.name, given) for given in graph.inputs)
+    try:
+        yield case.with_graph(retype(replace(graph, inputs=inputs)))
+    except ConstraintViolated:
+        return
+
+
+def _resized(case: Case, blobs: Blobs, extent: int, smaller: int) -> Iterator[Case]:
+    changes = {}
+    for given in case.graph.inputs:
+        if isinstance(given.type, Dense) and extent in given.type.extents:
+            array = _array(given, blobs)
+            for axis, length in enumerate(given.type.extents):
+                if length == extent:
+                    array = np.take(array, range(smaller), axis=axis)
+            changes[given.name] = _stored(given, array, blobs)
+    nodes = tuple(_with_extent(node, extent, smaller) for node in case.graph.nodes)
+    for attempt in (nodes, case.graph.nodes):
+        yield from _retyped(case.with_graph(case.graph.with_nodes(attempt)), changes)
+
+
+def _with_extent(node: Node, extent: int, smaller: int) -> Node:
+    changed = {
+        name: tuple(smaller if one == extent else one for one in value)
+        for name, value in node.attrs
+        if isinstance(value, tuple)
+    }
+    return node.with_attrs(**changed) if changed else node
+
+
+def _substituted(case: Case, name: str, other: str) -> Iterator[Case]:
+    """Every use of one value replaced by another, and what is then unused removed."""
+    graph = case.graph
+    nodes = tuple(
+        replace(
+            node,
+            operands=tuple(other if one == name else one for one in node.operands),
+            writes=other if node.writes == name else node.writes,
+            views=other if node.views == name else node.views,
+        )
+        for node in graph.nodes
+        if node.name != name
+    )
+    outputs = tuple(dict.fromkeys(other if one == name else one for one in graph.outputs))
+    inputs = tuple(given for given in graph.inputs if given.name != name)
+    changed = case.with_graph(replace(graph, nodes=nodes, outputs=outputs, inputs=inputs))
+    for attempt in _retyped(changed, {}):
+        if any(one in attempt.graph.by_name for one in attempt.graph.outputs):
+            yield _pruned(attempt, attempt.graph.outputs, ())
+
+
+def _pruned(case: Case, outputs: tuple[str, ...], kept: tuple[int, ...]) -> Case:
+    """The case with these outputs, without nodes and inputs that nothing reads.
+
+    `kept`: old positions of the outputs, to carry the loss along. Writes are kept while anything of
+    their alias class is read.
+    """
+    graph = case.graph
+    needed = set(outputs)
+    nodes = []
+    for node in reversed(graph.nodes):
+        if node.name in needed or (
+            node.writes and needed.intersection(_aliases(graph, node.writes))
+        ):
+            nodes.append(node)
+            needed.update(node.uses)
+    inputs = tuple(given for given in graph.inputs if given.name in needed)
+    loss = tuple(kept.index(one) for one in case.plan.loss_outputs if one in kept)
+    return replace(
+        case,
+        graph=Graph(graph.name, inputs, tuple(reversed(nodes)), outputs),
+        plan=replace(case.plan, loss_outputs=loss),
+    )
+
+
+def _aliases(graph: Graph, name: str) -> set[str]:
+    found = {name}
+    for node in graph.nodes:
+        if node.views in found or node.writes in found:
+            found.add(node.name)
+    base = graph.by_name.get(name)
+    while base is not None and (base.views or base.writes):
+        previous = base.views or base.writes
+        assert previous is not None
+        found.add(previous)
+        base = graph.by_name.get(previous)
+    return found
+
+
+def _ancestors(graph: Graph, name: str, depth: int) -> tuple[str, ...]:
+    found = {name}
+    frontier = {name}
+    for _ in range(depth):
+        frontier = {
+            used for one in frontier for used in graph.by_name[one].uses if used in graph.by_name
+        } - found
+        found |= frontier
+    return tuple(one.name for one in graph.nodes if one.name in found)
+
+
+def _without(outputs: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return tuple(one for one in outputs if one != name)
+
+
+def _plainer(value: Attr, order: tuple[Attr, ...]) -> tuple[Attr, ...]:
+    """The values before this one in the row's order, plainest first."""
+    return order[: order.index(value)] if value in order else order[:1]

@@ -1,0 +1,145 @@
+"""The search: named passes, big cuts first, to a fixed point under a total order on cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TypeAlias
+
+from engine.errors import ConstraintViolated, InvalidGraph
+from engine.ir.case import Case
+from engine.ir.check import check
+from engine.ir.digest import case_digest
+from engine.ir.graph import Literal, Random, StoredBlob
+from engine.ir.types import Dense
+from engine.minimiser.passes import PASSES, Blobs
+from engine.ops import OPS
+
+__all__ = ["Budget", "minimise", "size"]
+
+Keeps: TypeAlias = "Callable[[Case], bool]"
+_DTYPE_ORDER = ("float32", "int64", "bool", "float64", "int32", "float16", "bfloat16")
+
+
+@dataclass
+class Budget:
+    """What a minimisation may spend. `clock` is passed in so that tests need no real time."""
+
+    attempts: int = 250
+    seconds: float = 90.0
+    clock: Callable[[], float] = monotonic
+    spent: int = 0
+    started: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.started = self.clock()
+
+    @property
+    def is_left(self) -> bool:
+        return self.spent < self.attempts and self.clock() - self.started < self.seconds
+
+
+def minimise(case: Case, blobs: Blobs, keeps: Keeps, *, budget: Budget) -> Case:
+    """The smallest case found for which `keeps` holds; `case` itself must satisfy it.
+
+    `blobs` is content-addressed and grows with the values that attempts need. Every accepted attempt
+    is smaller by `size`, so the search ends; when no pass makes progress it is at a fixed point, and
+    minimising its result again changes nothing.
+    """
+    seen = {case_digest(case)}
+    progress = True
+    while progress and budget.is_left:
+        progress = False
+        for shrink in PASSES.values():
+            smaller = _exhaust(case, blobs, keeps, shrink, seen, budget)
+            if smaller is not case:
+                case, progress = smaller, True
+    return case
+
+
+def _exhaust(
+    case: Case,
+    blobs: Blobs,
+    keeps: Keeps,
+    shrink: Callable[[Case, Blobs], object],
+    seen: set[str],
+    budget: Budget,
+) -> Case:
+    """Repeat one pass until none of its proposals is kept."""
+    accepted = True
+    while accepted:
+        accepted = False
+        for attempt in _proposals(case, blobs, shrink):
+            if not budget.is_left:
+                return case
+            if size(attempt) >= size(case) or not _is_new(attempt, seen):
+                continue
+            budget.spent += 1
+            if keeps(attempt):
+                case, accepted = attempt, True
+                break
+    return case
+
+
+def _proposals(case: Case, blobs: Blobs, shrink: Callable[[Case, Blobs], object]) -> list[Case]:
+    valid = []
+    for attempt in shrink(case, blobs):  # type: ignore[attr-defined]
+        try:
+            check(attempt)
+        except (InvalidGraph, ConstraintViolated):
+            continue
+        valid.append(attempt)
+    return valid
+
+
+def _is_new(case: Case, seen: set[str]) -> bool:
+    digest = case_digest(case)
+    if digest in seen:
+        return False
+    seen.add(digest)
+    return True
+
+
+def size(case: Case) -> tuple[int, ...]:
+    """The total order: nodes, plan, outputs, elements, inputs, forms, attributes, dtypes, values."""
+    graph = case.graph
+    plan = case.plan
+    dense = [one.type for one in graph.inputs if isinstance(one.type, Dense)]
+    attrs = [
+        _place(value, OPS[node.op].attrs.get(name, ()))
+        for node in graph.nodes
+        if node.op in OPS
+        for name, value in node.attrs
+    ]
+    return (
+        len(graph.nodes),
+        len(plan.calls) + (plan.gradient != "none") + len(plan.checks),
+        len(graph.outputs),
+        sum(one.elements for one in dense),
+        len(graph.inputs),
+        sum(one.rank for one in dense),
+        sum(len(node.forms) for node in graph.nodes),
+        sum(attrs),
+        sum(_place(one.dtype, _DTYPE_ORDER) for one in dense),
+        sum(
+            one.requires_grad + (one.layout != "contiguous") + bool(one.alias)
+            for one in graph.inputs
+        ),
+        sum(_plainness(one.init) for one in graph.inputs),
+    )
+
+
+def _place(value: object, order: tuple[object, ...]) -> int:
+    return order.index(value) if value in order else len(order)
+
+
+def _plainness(init: object) -> int:
+    """Plain formulas before short literals before random values before stored ones."""
+    if isinstance(init, StoredBlob):
+        return 200
+    if isinstance(init, Random):
+        return 100
+    if isinstance(init, Literal):
+        return 10 + sum(len(repr(one)) for one in init.values) // 8
+    return 1
