@@ -1,0 +1,96 @@
+"""Public names of what a form calls: `F.relu({x})` is torch.nn.functional.relu."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from engine.ops.spec import Form
+
+__all__ = ["MODULES", "public_api"]
+
+MODULES: Mapping[str, Mapping[str, str]] = {
+    "torch": {
+        "torch": "import torch",
+        "F": "import torch.nn.functional as F",
+        "nn": "from torch import nn",
+        "math": "import math",
+    },
+    "mindspore": {
+        "ms": "import mindspore as ms",
+        "Tensor": "from mindspore import Tensor",
+        "mint": "from mindspore import mint",
+        "nn": "from mindspore import nn",
+        "ops": "from mindspore import ops",
+        "math": "import math",
+    },
+}
+"""By framework, the names that forms may use and the statement that brings each."""
+
+_PUBLIC = {
+    "torch": {"torch": "torch", "F": "torch.nn.functional", "nn": "torch.nn"},
+    "mindspore": {
+        "ms": "mindspore",
+        "mindspore": "mindspore",
+        "Tensor": "mindspore.Tensor",
+        "mint": "mindspore.mint",
+        "nn": "mindspore.nn",
+        "ops": "mindspore.ops",
+    },
+}
+
+
+class _Names(dict[str, str]):
+    """Fills every placeholder of a form with a name that shows what it was."""
+
+    def __missing__(self, placeholder: str) -> str:
+        return f"operand_{placeholder}"
+
+
+def public_api(form: Form, framework: str) -> str:
+    """The API that a form calls, "" for operator syntax, builtins and compositions."""
+    if form.api:
+        return _public(form.api, framework)
+    texts = (*form.before[-1:], form.call) if form.call == "{x}" else (form.call,)
+    names = _Names(self="self", out="out")
+    called = _called(ast.parse(texts[0].format_map(names)).body[0])
+    if called == "self":
+        made = ast.parse(form.setup[0].format_map(names)).body[0]
+        called = _called(made)
+    return _public(called, framework)
+
+
+def _called(statement: ast.stmt) -> str:
+    """The dotted name of the outermost call of a statement."""
+    found = statement.value if isinstance(statement, ast.Expr | ast.Assign) else None
+    while isinstance(found, ast.Subscript | ast.Attribute):
+        found = found.value
+    if not isinstance(found, ast.Call):
+        return ""
+    function = found.func
+    while isinstance(function, ast.Call):
+        function = function.func
+    return _dotted(function)
+
+
+def _dotted(name: ast.expr) -> str:
+    """`torch.relu`; the methods of anything that is not a plain name belong to a tensor."""
+    match name:
+        case ast.Name(id=text):
+            return text
+        case ast.Attribute(value=ast.Call() | ast.Subscript() | ast.BinOp(), attr=attr):
+            return f"operand_.{attr}"
+        case ast.Attribute(value=value, attr=attr):
+            return f"{_dotted(value)}.{attr}"
+        case _:
+            return ""
+
+
+def _public(dotted: str, framework: str) -> str:
+    root, _, rest = dotted.partition(".")
+    if not rest:
+        return f"{_PUBLIC[framework][root]}" if root == "Tensor" else ""
+    if root.startswith("operand_"):
+        return f"{framework}.Tensor.{rest}"
+    known = _PUBLIC[framework].get(root)
+    return f"{known}.{rest}" if known else ""
