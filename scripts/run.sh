@@ -7,4 +7,4 @@ if [ -f flowmut_web/management/commands/up.py ]; then
     exec .venv/bin/python manage.py up
 fi
 # Until the pages are there: a campaign of the quick look's size, in the terminal.
-exec .venv/bin/flowmut run --seed convnextv2-tiny-compact --rounds 200 --output var/quick-look
+exec .venv/bin/flowmut run --seed convnextv2-tiny-compact --rounds 200

@@ -6,8 +6,10 @@ because there a skip would hide that nothing was tested. Database servers may be
 
 import importlib.util
 import os
+import shutil
 
 import pytest
+from django.conf import settings
 
 from flowmut_web import machine
 
@@ -48,3 +50,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if IN_CI and marker != "database_server":
             pytest.fail(f"{reason}; CI must have it", pytrace=False)
         pytest.skip(reason)
+
+
+def pytest_unconfigure() -> None:
+    """Remove the storage folder that `tests/settings.py` made for this process."""
+    shutil.rmtree(settings.VAR_DIR)
