@@ -1,6 +1,6 @@
 """The operator vocabulary, as tables: importing this package fills `OPS`."""
 
-from engine.ops import elementwise
+from engine.ops import arithmetic, elementwise, scalars
 from engine.ops.spec import (
     FORM_NAMES,
     FRAMEWORKS,
@@ -25,7 +25,9 @@ __all__ = [
     "OpSpec",
     "Operand",
     "Tolerance",
+    "arithmetic",
     "call_of",
     "elementwise",
     "op",
+    "scalars",
 ]

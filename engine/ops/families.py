@@ -52,6 +52,7 @@ __all__ = [
     "mindspore_calls",
     "no_bfloat16",
     "normalised_axis",
+    "promoted_broadcast_type",
     "promoted_type",
     "reduced_shape",
     "rounded",
