@@ -1,6 +1,6 @@
 """The operator vocabulary, as tables: importing this package fills `OPS`."""
 
-from engine.ops import arithmetic, elementwise, scalars
+from engine.ops import arithmetic, compare, elementwise, scalars
 from engine.ops.spec import (
     FORM_NAMES,
     FRAMEWORKS,
@@ -27,6 +27,7 @@ __all__ = [
     "Tolerance",
     "arithmetic",
     "call_of",
+    "compare",
     "elementwise",
     "op",
     "scalars",
