@@ -8,10 +8,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import dj_database_url
+import django_stubs_ext
 from django.core.exceptions import ImproperlyConfigured
 
 from flowmut_web.environment import Environment
 from flowmut_web.storage import kept_secret, make_folder
+
+# Django's generic classes take their model in brackets, `ModelAdmin[Campaign]`, at run time too.
+django_stubs_ext.monkeypatch()
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment()
