@@ -1,0 +1,1 @@
+"""Template tags and filters: how times, numbers and statuses are shown."""

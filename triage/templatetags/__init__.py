@@ -1,0 +1,1 @@
+"""Template tags of triage: navigation counts, Markdown, code."""
