@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.mutators import MUTATORS
+import engine.mutators  # noqa: F401 (completes the table)
+from engine.mutators.spec import MUTATORS
 from engine.ops import OPS
 
 __all__ = ["catalogue", "main"]
