@@ -1,6 +1,6 @@
 """The operator vocabulary, as tables: importing this package fills `OPS`."""
 
-from engine.ops import arithmetic, compare, elementwise, scalars
+from engine.ops import activations, arithmetic, compare, elementwise, scalars
 from engine.ops.spec import (
     FORM_NAMES,
     FRAMEWORKS,
@@ -25,6 +25,7 @@ __all__ = [
     "OpSpec",
     "Operand",
     "Tolerance",
+    "activations",
     "arithmetic",
     "call_of",
     "compare",
