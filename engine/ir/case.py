@@ -44,3 +44,8 @@ class Case:
 
     def with_graph(self, graph: Graph) -> Case:
         return replace(self, graph=graph)
+
+    def inputs_of(self, call: Call) -> tuple[Input, ...]:
+        """All inputs of one of the plan's calls, in the order of the graph's."""
+        replaced = {given.name: given for given in call.inputs}
+        return tuple(replaced.get(given.name, given) for given in self.graph.inputs)

@@ -1,0 +1,278 @@
+"""From initialisers to arrays: the same bytes in every process and for every framework.
+
+Arrays come out contiguous, in the declared dtype; the layout that an input asks for is applied
+where the framework makes its tensor. A new kind of values is a function in `RANDOM` or `FORMULAS`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.errors import BadInput
+from engine.ir.graph import Attr, Formula, Graph, Input, Literal, Random, StoredBlob
+from engine.ir.types import COMPLEX, INTEGERS, Csr, Dense, Scalar, Type, numpy_dtype
+
+__all__ = ["FORMULAS", "RANDOM", "Array", "materialise", "to_dtype"]
+
+Array: TypeAlias = "npt.NDArray[np.generic]"
+Shape: TypeAlias = "tuple[int, ...]"
+
+_SCALARS = {"int": "int64", "float": "float64", "bool": "bool"}
+
+
+def materialise(
+    of: Graph | Iterable[Input], blobs: Mapping[str, Array] | None = None
+) -> dict[str, Array]:
+    """Arrays of all inputs by name.
+
+    Inputs of one alias group get views of one array. A sparse input comes as the dense array it
+    stands for, a scalar as an array without axes. `blobs` are found by digest; `BadInput` where one
+    is missing, or where an initialiser or its parameters are unknown.
+    """
+    inputs = of.inputs if isinstance(of, Graph) else tuple(of)
+    found: dict[str, Array] = {}
+    groups: dict[str, Array] = {}
+    for given in inputs:
+        dtype, shape = _dtype_and_shape(given)
+        if given.alias and given.alias in groups:
+            found[given.name] = groups[given.alias].reshape(shape)
+            continue
+        values = _values(given, dtype, shape, blobs or {})
+        if isinstance(given.type, Csr):
+            values = _sparse(values, given.type)
+        found[given.name] = values
+        if given.alias:
+            groups[given.alias] = values
+    return found
+
+
+def _dtype_and_shape(given: Input) -> tuple[str, Shape]:
+    of: Type = given.type
+    match of:
+        case Dense() if of.is_static:
+            return of.dtype, of.extents
+        case Csr():
+            return of.dtype, of.shape
+        case Scalar(kind):
+            return _SCALARS[kind], ()
+    raise BadInput(f"input {given.name}", seen=of, expected="a tensor of static shape or a scalar")
+
+
+def _values(given: Input, dtype: str, shape: Shape, blobs: Mapping[str, Array]) -> Array:
+    match given.init:
+        case Random(kind, seed, parameters):
+            draw = _look_up(RANDOM, kind, given.name)
+            rng = np.random.Generator(np.random.PCG64(seed))
+            arguments = _arguments(draw, dict(parameters), f"{kind} of {given.name}")
+            if dtype in COMPLEX:
+                real, imag = draw(rng, shape, **arguments), draw(rng, shape, **arguments)
+                return to_dtype(real.astype("complex128") + imag.astype("complex128") * 1j, dtype)
+            return to_dtype(draw(rng, shape, **arguments), dtype)
+        case Formula(name, parameters):
+            compute = _look_up(FORMULAS, name, given.name)
+            arguments = _arguments(compute, dict(parameters), f"{name} of {given.name}")
+            return to_dtype(compute(shape, **arguments), dtype)
+        case Literal(values):
+            if len(values) != int(np.prod(shape, dtype=np.int64)):
+                raise BadInput(
+                    f"input {given.name}", seen=f"{len(values)} values", expected=f"shape {shape}"
+                )
+            return to_dtype(np.array(values).reshape(shape), dtype)
+        case StoredBlob(digest):
+            return _from_blob(given.name, digest, dtype, shape, blobs)
+
+
+def _from_blob(
+    name: str, digest: str, dtype: str, shape: Shape, blobs: Mapping[str, Array]
+) -> Array:
+    blob = blobs.get(digest)
+    if blob is None:
+        raise BadInput(f"input {name}", seen="no such blob", expected=f"a blob {digest}")
+    expected = numpy_dtype(dtype)
+    if blob.nbytes != expected.itemsize * int(np.prod(shape, dtype=np.int64)):
+        raise BadInput(
+            f"input {name}", seen=f"a blob of {blob.nbytes} bytes", expected=f"{dtype} of {shape}"
+        )
+    return np.frombuffer(np.ascontiguousarray(blob).tobytes(), expected).reshape(shape)
+
+
+def to_dtype(values: Array, dtype: str) -> Array:
+    """Values in a dtype by name: rounded and clipped for integers, "above zero" for bool."""
+    if dtype == "bool":
+        truths = values if values.dtype == np.bool_ else values.astype("float64") > 0
+        return np.ascontiguousarray(truths)
+    if dtype in INTEGERS and values.dtype.kind not in "iub":
+        limits = np.iinfo(numpy_dtype(dtype).name)
+        values = np.clip(np.rint(np.nan_to_num(values.astype("float64"))), limits.min, limits.max)
+    with np.errstate(
+        all="ignore"
+    ):  # values out of a small dtype's range become infinite on purpose
+        return values.astype(numpy_dtype(dtype), order="C")
+
+
+def _look_up(
+    table: Mapping[str, Callable[..., Array]], kind: str, name: str
+) -> Callable[..., Array]:
+    if kind not in table:
+        raise BadInput(f"initialiser of {name}", seen=kind, expected=f"one of {', '.join(table)}")
+    return table[kind]
+
+
+def _arguments(
+    function: Callable[..., Array], given: Mapping[str, Attr], thing: str
+) -> dict[str, Attr]:
+    known = [
+        name
+        for name, one in inspect.signature(function).parameters.items()
+        if one.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+    for name in given:
+        if name not in known:
+            raise BadInput(thing, seen=name, expected=f"parameters {', '.join(known) or '(none)'}")
+    return dict(given)
+
+
+def _sparse(values: Array, of: Csr) -> Array:
+    """All but `nnz` of the values set to zero, at places that depend on the size alone."""
+    rng = np.random.Generator(np.random.PCG64(values.size))
+    zeros = rng.permutation(values.size)[of.nnz :]
+    flat = values.reshape(-1).copy()
+    flat[zeros] = 0
+    return flat.reshape(of.shape)
+
+
+# ------------------------------------------------------------------------------------- random
+Rng: TypeAlias = "np.random.Generator"
+
+
+def _normal(rng: Rng, shape: Shape, *, mean: float = 0.0, std: float = 1.0) -> Array:
+    return np.asarray(mean + std * rng.standard_normal(shape))
+
+
+def _uniform(rng: Rng, shape: Shape, *, low: float = 0.0, high: float = 1.0) -> Array:
+    return np.asarray(rng.uniform(low, high, shape))
+
+
+def _integers(rng: Rng, shape: Shape, *, low: float = 0, high: float = 10) -> Array:
+    return np.asarray(rng.integers(int(low), int(high), shape))
+
+
+def _bernoulli(rng: Rng, shape: Shape, *, p: float = 0.5) -> Array:
+    return np.asarray((rng.random(shape) < p).astype("int64"))
+
+
+def _permutation(rng: Rng, shape: Shape) -> Array:
+    """The numbers from 0 to the extent of the last axis, in a new order in each row."""
+    rows = np.broadcast_to(np.arange(shape[-1] if shape else 1), shape)
+    return np.asarray(rng.permuted(rows, axis=-1)) if shape else np.zeros((), "int64")
+
+
+RANDOM: Mapping[str, Callable[..., Array]] = {
+    "normal": _normal,
+    "uniform": _uniform,
+    "integers": _integers,
+    "bernoulli": _bernoulli,
+    "permutation": _permutation,
+}
+
+
+# ----------------------------------------------------------------------------------- formulas
+def _arange(shape: Shape, *, start: float = 0, step: float = 1) -> Array:
+    """start, start + step, ... in row-major order."""
+    count = int(np.prod(shape, dtype=np.int64))
+    return np.asarray(start + step * np.arange(count)).reshape(shape)
+
+
+def _positions(shape: Shape, *, start: int = 0) -> Array:
+    """0, 1, 2, ... along the last axis, the same in every row."""
+    return np.broadcast_to(start + np.arange(shape[-1]), shape)
+
+
+def _full(shape: Shape, *, value: float = 0.0) -> Array:
+    return np.full(shape, value)
+
+
+def _cycle(shape: Shape, *, values: tuple[float, ...]) -> Array:
+    """The values over and over in row-major order."""
+    return np.resize(np.array(values), shape)
+
+
+def _linspace(shape: Shape, *, start: float = 0.0, stop: float = 1.0) -> Array:
+    return np.linspace(start, stop, int(np.prod(shape, dtype=np.int64))).reshape(shape)
+
+
+def _eye(shape: Shape) -> Array:
+    return np.broadcast_to(np.eye(shape[-2], shape[-1]), shape)
+
+
+def _causal_mask(
+    shape: Shape, *, masked: float = -np.inf, visible: float = 0.0, window: int = 0
+) -> Array:
+    """[..., query, key]: a key may be seen if it is not later than the query.
+
+    Queries are the last positions where there are more keys than queries. `window` over 0 lets a
+    query see that many keys back, itself counted.
+    """
+    queries, keys = shape[-2:]
+    distance = np.arange(keys - queries, keys)[:, None] - np.arange(keys)[None, :]
+    seen = (distance >= 0) & ((distance < window) | (window <= 0))
+    return np.broadcast_to(np.where(seen, visible, masked), shape)
+
+
+def _angles(shape: Shape, base: float, start: int, *, interleaved: bool) -> npt.NDArray[np.float64]:
+    """Rotary angles [..., position, feature]: position times base ** (-2 i / features).
+
+    Su et al. 2021, RoFormer, section 3.2.2. The two features of a pair share one angle: they are
+    half the features apart, or neighbours where `interleaved`.
+    """
+    length, features = shape[-2:]
+    frequencies = base ** (-2.0 * np.arange(features // 2) / features)
+    angles = np.outer(start + np.arange(length), frequencies)
+    paired = np.repeat(angles, 2, axis=1) if interleaved else np.concatenate([angles, angles], 1)
+    return np.broadcast_to(paired, shape)
+
+
+def _rope_cos(
+    shape: Shape, *, base: float = 10000.0, start: int = 0, interleaved: bool = False
+) -> Array:
+    return np.cos(_angles(shape, base, start, interleaved=interleaved))
+
+
+def _rope_sin(
+    shape: Shape, *, base: float = 10000.0, start: int = 0, interleaved: bool = False
+) -> Array:
+    return np.sin(_angles(shape, base, start, interleaved=interleaved))
+
+
+def _sinusoidal(shape: Shape, *, base: float = 10000.0) -> Array:
+    """Vaswani et al. 2017, section 3.5: sine at even features, cosine at odd ones."""
+    angles = _angles(shape, base, 0, interleaved=True)
+    return np.where(np.arange(shape[-1]) % 2 == 0, np.sin(angles), np.cos(angles))
+
+
+def _relative_position_index(shape: Shape, *, window: int) -> Array:
+    """Liu et al. 2021, Swin: row of the bias table for each pair of places in a square window."""
+    places = np.stack(np.meshgrid(np.arange(window), np.arange(window), indexing="ij"))
+    flat = places.reshape(2, -1)
+    offset = flat[:, :, None] - flat[:, None, :] + window - 1
+    return np.asarray(offset[0] * (2 * window - 1) + offset[1]).reshape(shape)
+
+
+FORMULAS: Mapping[str, Callable[..., Array]] = {
+    "arange": _arange,
+    "positions": _positions,
+    "full": _full,
+    "cycle": _cycle,
+    "linspace": _linspace,
+    "eye": _eye,
+    "causal_mask": _causal_mask,
+    "rope_cos": _rope_cos,
+    "rope_sin": _rope_sin,
+    "sinusoidal": _sinusoidal,
+    "relative_position_index": _relative_position_index,
+}
