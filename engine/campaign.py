@@ -1,0 +1,528 @@
+"""The loop: mutate the chain's graph, run the mutant, judge, learn, and yield events.
+
+A campaign is deterministic for its options but for what the frameworks do and how long they take
+(which only LinUCB's reward looks at). It can be stopped after any event; the checkpoint of the last
+`RoundFinished` and the text of its graph are enough to go on.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from time import monotonic
+
+import numpy as np
+
+from engine.candidates import Candidate, Candidates, Counts
+from engine.errors import BadInput, ConstraintViolated
+from engine.events import CampaignFinished, CampaignStarted, Event, FindingFound, RoundFinished
+from engine.executors.modes import MODES
+from engine.executors.outcome import Answer, Array, Outcome, Status
+from engine.executors.pool import Pool
+from engine.finding import Finding
+from engine.ir.case import Call, Case, Plan
+from engine.ir.digest import digest
+from engine.ir.graph import Graph
+from engine.ir.text import parse_case, print_case
+from engine.ir.window import cut, neighbourhood
+from engine.mutators.apply import Mutant, apply
+from engine.oracles.keys import form_name
+from engine.oracles.verdict import Divergence, Ruling
+from engine.report import Discovery, report
+from engine.seeds import load_seed, seed_named
+from engine.selection import policy
+from engine.trial import Bench, Trial
+
+__all__ = ["CHECKPOINT_FORMAT", "PRESETS", "Campaign", "Options", "campaign"]
+
+CHECKPOINT_FORMAT = 1
+_TRIES = 60
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a campaign is asked to do.
+
+    `window`: greatest number of nodes that are run for one mutant. `costly_share`: share of the
+    rounds that also run modes marked costly (inductor); they are screened by the cheaper compiled
+    modes first. `chain_nodes`: how far a chain may outgrow its seed before it starts again from it.
+    `minimise_seconds`: budget of one minimisation.
+    """
+
+    seed: str
+    rounds: int
+    modes: tuple[str, ...] = (
+        "torch-eager",
+        "torch-aot",
+        "torch-inductor",
+        "mindspore-pynative",
+        "mindspore-graph",
+    )
+    policy: str = "linucb"
+    pool: str = "full"
+    random_seed: int = 0
+    window: int = 10
+    costly_share: float = 0.3
+    chain_nodes: int = 40
+    minimise_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        unknown = [mode for mode in self.modes if mode not in MODES]
+        if unknown:
+            raise BadInput("mode", seen=repr(unknown[0]), expected=", ".join(MODES))
+        if self.rounds < 1:
+            raise BadInput("rounds", seen=self.rounds, expected="at least 1")
+        seed_named(self.seed)
+        policy(self.policy)
+
+
+PRESETS: dict[str, dict[str, object]] = {
+    "quick-look": {"rounds": 60, "policy": "linucb", "costly_share": 0.2, "minimise_seconds": 45.0},
+    "thorough": {"rounds": 2000, "policy": "linucb", "costly_share": 0.3},
+    "baseline-random": {"rounds": 500, "policy": "random"},
+}
+
+
+def campaign(
+    options: Options,
+    pool: Pool,
+    *,
+    checkpoint: Mapping[str, object] | None = None,
+    graph_text: str = "",
+) -> Iterator[Event]:
+    """Run a campaign, or go on with one; see `Campaign`."""
+    yield from Campaign(options, pool, checkpoint=checkpoint, graph_text=graph_text).events()
+
+
+@dataclass
+class _Chain:
+    """The graph that is mutated next, with what the last profiling run recorded of it."""
+
+    case: Case
+    values: dict[str, Array]
+    facts: Mapping[str, Answer]
+    lineage: tuple[str, ...] = ()
+
+
+@dataclass
+class _Attempt:
+    """A mutant of this round, and the window it is run in."""
+
+    candidate: Candidate
+    context: np.ndarray[tuple[int], np.dtype[np.float64]]
+    mutant: Mutant
+    window: Case
+    parent: Graph
+    blobs: dict[str, Array]
+
+
+class Campaign:
+    """One chain of mutants of one seed."""
+
+    def __init__(
+        self,
+        options: Options,
+        pool: Pool,
+        *,
+        checkpoint: Mapping[str, object] | None = None,
+        graph_text: str = "",
+    ) -> None:
+        self.options = options
+        self.bench = Bench(pool, options.modes)
+        self.policy = policy(options.policy)
+        self.counts = Counts()
+        self.known: Counter[str] = Counter()
+        self.seen_events: set[int] = set()
+        self.next_round = 0
+        self.findings = 0
+        self.restarts = 0
+        self.seed = load_seed(options.seed)
+        start = self.seed
+        lineage: tuple[str, ...] = ()
+        if checkpoint is not None:
+            lineage = self._restore(checkpoint)
+            start = parse_case(graph_text) if graph_text else self.seed
+        self.chain = self._profiled(start, lineage)
+
+    # -------------------------------------------------------------------------------- events
+    def events(self) -> Iterator[Event]:
+        """Rounds until those asked for are done."""
+        options, began = self.options, monotonic()
+        yield CampaignStarted(
+            seed=options.seed,
+            modes=options.modes,
+            policy=options.policy,
+            random_seed=options.random_seed,
+            rounds=options.rounds,
+            next_round=self.next_round,
+            nodes=len(self.chain.case.graph.nodes),
+            candidates=len(self._candidates(np.random.default_rng(0))),
+        )
+        while self.next_round < options.rounds:
+            yield from self._round(self.next_round)
+        yield CampaignFinished(
+            self.next_round, self.findings, "all rounds are done", monotonic() - began
+        )
+
+    def _round(self, number: int) -> Iterator[Event]:
+        began = monotonic()
+        rng = np.random.default_rng([self.options.random_seed, number])
+        rejected: Counter[str] = Counter()
+        attempt = self._attempt(rng, rejected)
+        if attempt is None:
+            self._restart()
+            yield self._finished(
+                number, began, rejected, None, None, "rejected", "", accepted=False
+            )
+            return
+        costly = bool(rng.random() < self.options.costly_share)
+        trial = self._run(attempt, costly=costly)
+        verdict = trial.verdict.ruling.value
+        if trial.verdict.failed:
+            for finding in self._findings(number, attempt, trial):
+                self.findings += 1
+                yield FindingFound(number, finding)
+        accepted, reason = self._accept(attempt, trial)
+        self.counts.note(self._last_elements)
+        yield self._finished(
+            number, began, rejected, attempt, trial, verdict, reason, accepted=accepted
+        )
+
+    # ------------------------------------------------------------------------------ selection
+    def _candidates(self, rng: np.random.Generator) -> Candidates:
+        return Candidates(
+            self.chain.case,
+            self.chain.facts,
+            pool=self.options.pool,
+            counts=self.counts,
+            limit=12,
+            rng=rng,
+        )
+
+    def _attempt(self, rng: np.random.Generator, rejected: Counter[str]) -> _Attempt | None:
+        """Select, then filter, lazily: the best candidate that the constraints let through."""
+        candidates = self._candidates(rng)
+        contexts = candidates.contexts()
+        for tries, chosen in enumerate(self.policy.order(candidates, rng)):
+            if tries >= _TRIES:
+                break
+            candidate = candidates[chosen]
+            try:
+                mutant = apply(
+                    self.chain.case,
+                    candidate.mutator,
+                    candidate.variant,
+                    candidate.site,
+                    rng,
+                    facts=self.chain.facts,
+                    seed_nodes=len(self.seed.graph.nodes),
+                )
+                attempt = self._windowed(candidate, contexts[chosen], mutant)
+            except ConstraintViolated as refusal:
+                rejected[_reason(refusal)] += 1
+                continue
+            self._last_elements = candidates.elements(candidate)
+            return attempt
+        return None
+
+    def _windowed(
+        self,
+        candidate: Candidate,
+        context: np.ndarray[tuple[int], np.dtype[np.float64]],
+        mutant: Mutant,
+    ) -> _Attempt:
+        graph, parent = mutant.case.graph, self.chain.case.graph
+        site = candidate.site
+        centre = mutant.changed or tuple(
+            name for name in (*site.nodes, site.consumer, site.value) if name in graph.by_name
+        )
+        if not centre:
+            centre = graph.users.get(site.value, ())
+        if not centre:
+            raise ConstraintViolated("the mutation touches no node")
+        dirty = _downstream(graph, mutant.changed) | {
+            one.name for one in graph.nodes if one.name not in parent.by_name
+        }
+        names = _closed(graph, centre, dirty, limit=max(self.options.window, len(centre)))
+        window, blobs = cut(mutant.case, names, self.chain.values, plan=_window_plan(mutant.case))
+        around = neighbourhood(
+            parent,
+            [one for one in (*names, *site.nodes) if one in parent.by_name],
+            limit=max(len(names), 2),
+        )
+        before, _ = cut(self.chain.case, around, self.chain.values) if around else (window, {})
+        return _Attempt(candidate, context, mutant, window, before.graph, blobs)
+
+    # ---------------------------------------------------------------------------------- running
+    def _run(self, attempt: _Attempt, *, costly: bool) -> Trial:
+        """Cheap modes first; a costly one only where its turn has come and nothing failed yet."""
+        cheap = tuple(mode for mode in self.options.modes if not MODES[mode].is_costly)
+        dear = tuple(mode for mode in self.options.modes if MODES[mode].is_costly)
+        trial = self.bench.trial(attempt.window, attempt.blobs, modes=cheap)
+        if costly and dear and trial.verdict.ruling in (Ruling.PASS, Ruling.INCONCLUSIVE):
+            modes = ("torch-eager", *dear) if "torch-eager" in cheap else dear
+            more = self.bench.trial(attempt.window, attempt.blobs, modes=modes)
+            if more.verdict.failed:
+                return replace(more, executions=trial.executions + more.executions)
+            outcomes = {**trial.outcomes, **more.outcomes}
+            comparison = replace(trial.comparison, outcomes=outcomes)
+            executions = trial.executions + more.executions
+            return replace(trial, comparison=comparison, executions=executions)
+        return trial
+
+    def _findings(self, number: int, attempt: _Attempt, trial: Trial) -> Iterator[Finding]:
+        """Confirm, minimise and describe every failure that is new to this campaign."""
+        for divergence in trial.verdict.divergences:
+            quick = _quick_signature(divergence, attempt.window.graph)
+            self.known[quick] += 1
+            if self.known[quick] > 1:
+                continue
+            yield from report(
+                Discovery(
+                    seed=self.options.seed,
+                    round=number,
+                    mutator=attempt.candidate.label,
+                    lineage=(*self.chain.lineage, attempt.candidate.label),
+                    case=attempt.window,
+                    blobs=attempt.blobs,
+                    parent=attempt.parent,
+                    changed=attempt.mutant.changed,
+                    divergence=divergence,
+                    original_nodes=len(attempt.mutant.case.graph.nodes),
+                ),
+                self.bench,
+                seconds=self.options.minimise_seconds,
+                known=self.known,
+            )
+
+    # ------------------------------------------------------------------------------- acceptance
+    def _accept(self, attempt: _Attempt, trial: Trial) -> tuple[bool, str]:
+        """A mutant that passed becomes the chain's next graph if all of it runs in eager mode."""
+        if trial.verdict.ruling in (Ruling.FAIL, Ruling.ILLEGAL):
+            return False, trial.verdict.reason
+        case = replace(attempt.mutant.case, plan=self.seed.plan, claim="")
+        try:
+            chain = self._profiled(case, (*self.chain.lineage, attempt.candidate.label))
+        except _IllegalMutant as error:
+            return False, str(error)
+        self.chain = chain
+        if len(case.graph.nodes) > len(self.seed.graph.nodes) + self.options.chain_nodes - 6:
+            self._restart()
+        return True, trial.verdict.reason
+
+    def _profiled(self, case: Case, lineage: tuple[str, ...]) -> _Chain:
+        """Run the whole graph in eager mode with recording on."""
+        outcome = self.bench.pool.run(case, "torch-eager", record="values")
+        if outcome.status is not Status.OK:
+            raise _IllegalMutant(_why(outcome))
+        values = {
+            name: answer.array
+            for name, answer in outcome.recorded.items()
+            if answer.array is not None
+        }
+        return _Chain(case, values, outcome.recorded, lineage)
+
+    def _restart(self) -> None:
+        """Begin a new chain from the seed; what was learned stays."""
+        self.restarts += 1
+        self.chain = self._profiled(self.seed, ())
+
+    # --------------------------------------------------------------------------------- learning
+    def _reward(self, trial: Trial, seconds: float) -> tuple[float, int]:
+        """Novel events of the frameworks and the oracle's signal, per unit of time spent."""
+        labels = {
+            zlib.crc32(f"{mode} {label}".encode())
+            for mode, outcome in trial.outcomes.items()
+            for pair in (outcome.trace, _pairs(outcome.trace))
+            for label in pair
+        }
+        novel = len(labels - self.seen_events)
+        self.seen_events |= labels
+        signal = {Ruling.FAIL: 1.0, Ruling.INCONCLUSIVE: 0.2}.get(trial.verdict.ruling, 0.0)
+        gain = min(1.0, novel / 20) + signal
+        return gain / (1.0 + np.log1p(seconds)), novel
+
+    def _finished(
+        self,
+        number: int,
+        began: float,
+        rejected: Counter[str],
+        attempt: _Attempt | None,
+        trial: Trial | None,
+        verdict: str,
+        reason: str,
+        *,
+        accepted: bool,
+    ) -> RoundFinished:
+        reward, novel = 0.0, 0
+        if attempt is not None and trial is not None:
+            spent = sum(one.seconds for one in trial.outcomes.values())
+            reward, novel = self._reward(trial, spent)
+            self.policy.learn(attempt.context, attempt.candidate.mutator.cell, reward)
+        self.next_round = number + 1
+        graph = self.chain.case.graph
+        is_seed = graph is self.seed.graph
+        return RoundFinished(
+            round=number,
+            mutator=attempt.candidate.mutator.name if attempt else "",
+            variant=attempt.candidate.variant if attempt else "",
+            site=_site_json(attempt.candidate) if attempt else {},
+            accepted=accepted,
+            verdict=verdict,
+            reason=reason,
+            parent=digest(attempt.parent) if attempt else "",
+            digest=digest(attempt.mutant.case.graph) if attempt else "",
+            nodes=len(attempt.mutant.case.graph.nodes) if attempt else 0,
+            rejected=dict(rejected),
+            statuses={
+                mode: outcome.status.value
+                for mode, outcome in (trial.outcomes.items() if trial else ())
+            },
+            reward=float(reward),
+            novel=novel,
+            executions=trial.executions if trial else 0,
+            seconds=monotonic() - began,
+            checkpoint=self._checkpoint(is_seed=is_seed),
+            graph_text="" if is_seed else print_case(self.chain.case),
+        )
+
+    # ------------------------------------------------------------------------------- checkpoint
+    def _checkpoint(self, *, is_seed: bool) -> dict[str, object]:
+        return {
+            "format": CHECKPOINT_FORMAT,
+            "next_round": self.next_round,
+            "graph": "" if is_seed else digest(self.chain.case.graph),
+            "lineage": list(self.chain.lineage),
+            "policy": self.policy.state(),
+            "counts": self.counts.to_json(),
+            "known": dict(self.known),
+            "seen": sorted(self.seen_events),
+            "findings": self.findings,
+            "restarts": self.restarts,
+        }
+
+    def _restore(self, data: Mapping[str, object]) -> tuple[str, ...]:
+        if data.get("format") != CHECKPOINT_FORMAT:
+            raise BadInput(
+                "checkpoint format", seen=data.get("format"), expected=str(CHECKPOINT_FORMAT)
+            )
+        read = _Reader(data)
+        self.next_round = read.integer("next_round")
+        self.findings = read.integer("findings")
+        self.restarts = read.integer("restarts")
+        self.policy.restore(read.mapping("policy"))
+        self.counts = Counts.from_json(read.mapping("counts"))
+        self.known = Counter(read.mapping("known"))
+        self.seen_events = set(read.sequence("seen"))
+        return tuple(str(one) for one in read.sequence("lineage"))
+
+
+class _IllegalMutant(Exception):
+    """The whole mutant does not run in eager mode."""
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Typed access to a checkpoint, with errors that name the field."""
+
+    data: Mapping[str, object]
+    thing: str = field(default="checkpoint")
+
+    def integer(self, name: str) -> int:
+        found = self.data.get(name)
+        if not isinstance(found, int):
+            raise BadInput(f"{self.thing} field {name}", seen=found, expected="an integer")
+        return found
+
+    def mapping(self, name: str) -> dict[str, object]:
+        found = self.data.get(name)
+        if not isinstance(found, Mapping):
+            raise BadInput(f"{self.thing} field {name}", seen=found, expected="an object")
+        return dict(found)
+
+    def sequence(self, name: str) -> list[object]:
+        found = self.data.get(name)
+        if not isinstance(found, list):
+            raise BadInput(f"{self.thing} field {name}", seen=found, expected="a list")
+        return found
+
+
+# --------------------------------------------------------------------------------------- shared
+def _window_plan(case: Case) -> Plan:
+    """The plan for a window: a second call with other inputs only makes sense for the whole."""
+    calls = tuple(Call() for _ in case.plan.calls)
+    checks = tuple(dict.fromkeys((*case.plan.checks, "values", "state")))
+    return replace(case.plan, calls=calls, checks=checks, loss_outputs=())
+
+
+def _downstream(graph: Graph, changed: tuple[str, ...]) -> set[str]:
+    """Nodes whose recorded values no longer hold after the mutation."""
+    dirty = set(changed)
+    for node in graph.nodes:
+        if dirty.intersection(node.uses):
+            dirty.add(node.name)
+    return dirty
+
+
+def _closed(
+    graph: Graph, centre: tuple[str, ...], dirty: set[str], *, limit: int
+) -> tuple[str, ...]:
+    """A window round the centre that is fed only with values that the mutation left alone."""
+    names = set(neighbourhood(graph, centre, limit=limit))
+    needed = set(centre)
+    while True:
+        open_edges = {
+            (name, used)
+            for name in names
+            for used in graph.by_name[name].uses
+            if used in dirty and used not in names
+        }
+        if not open_edges:
+            return tuple(node.name for node in graph.nodes if node.name in names)
+        for name, used in open_edges:
+            if name in needed:
+                names.add(used)
+                needed.add(used)
+            else:
+                names.discard(name)
+
+
+def _quick_signature(divergence: Divergence, graph: Graph) -> str:
+    """What is known of a failure before it is minimised: key, and the call that is blamed."""
+    node = graph.by_name.get(divergence.node or divergence.value)
+    call = f"{node.op}.{form_name(graph, node, divergence.framework)}" if node else ""
+    return f"{divergence.key}|{call}"
+
+
+def _reason(refusal: ConstraintViolated) -> str:
+    """The reason without names of values, so that equal reasons are counted together."""
+    kind = str(refusal).partition(" constraint at ")
+    text = kind[2].partition(": ")[2] if kind[1] else str(refusal)
+    return f"{kind[0]}: {text}"[:120] if kind[1] else text[:120]
+
+
+def _why(outcome: Outcome) -> str:
+    failure = outcome.failure
+    said = (
+        f"{failure.type}: {failure.message.splitlines()[0]}" if failure and failure.message else ""
+    )
+    return f"the whole mutant: {outcome.mode} {outcome.status.value} {said}".strip()
+
+
+def _pairs(trace: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{before}>{after}" for before, after in pairwise(trace))
+
+
+def _site_json(candidate: Candidate) -> dict[str, object]:
+    site = candidate.site
+    found = {
+        "nodes": list(site.nodes),
+        "value": site.value,
+        "consumer": site.consumer,
+        "slot": site.slot if site.slot >= 0 else None,
+        "detail": dict(site.detail),
+    }
+    return {name: one for name, one in found.items() if one not in ([], "", None, {})}

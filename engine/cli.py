@@ -1,0 +1,298 @@
+"""The engine's own commands: run, replay, judge, minimise; seeds, ops, mutators, modes as tables."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from engine.campaign import PRESETS, Options, campaign
+from engine.errors import BadInput, EngineError
+from engine.events import CampaignFinished, CampaignStarted, FindingFound, RoundFinished
+from engine.executors.environment import Environment
+from engine.executors.modes import MODES
+from engine.executors.outcome import Array
+from engine.executors.pool import Pool
+from engine.ir.case import Case
+from engine.ir.codec import load_case, save_case
+from engine.ir.text import print_case
+from engine.listing import list_modes, list_mutators, list_ops, list_seeds
+from engine.minimiser import Budget, minimise
+from engine.runfolder import RunFolder
+from engine.script import write_script
+from engine.seeds import SEEDS
+from engine.selection import POLICIES
+from engine.trial import Bench, Trial, failed_with, referenced_modes
+
+__all__ = ["main"]
+
+DEFAULT_MODES = Options.modes
+console = Console(stderr=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of `flowmut`. Exit codes: 0 done, 1 the case fails, 2 bad input."""
+    given = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        command: Callable[[argparse.Namespace], int] = given.command
+        return command(given)
+    except EngineError as error:
+        console.print(f"[red]flowmut:[/] {error}", highlight=False, soft_wrap=True)
+        return 2
+    except KeyboardInterrupt:
+        console.print("stopped; the same command goes on from the last recorded round")
+        return 130
+
+
+def _stop(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+# ---------------------------------------------------------------------------------------- parser
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="flowmut", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_run(commands)
+    for name, command, text in (
+        ("replay", _replay, "run a case and show what every mode answers"),
+        ("judge", _judge, "run a case and rule over it (exit code 1: it fails)"),
+        ("minimise", _minimise, "shrink a failing case and write its standalone script"),
+    ):
+        one = commands.add_parser(name, help=text, description=text)
+        one.add_argument("case", type=Path, metavar="CASE", help="a .flow file")
+        one.add_argument("--modes", type=_names, default=DEFAULT_MODES, help="comma-separated")
+        one.add_argument("--json", action="store_true", help="print JSON")
+        if name == "judge":
+            one.add_argument("--explain", action="store_true", help="say what each oracle saw")
+        if name == "minimise":
+            one.add_argument("--out", type=Path, help="where the smaller case goes")
+            one.add_argument("--seconds", type=float, default=120.0, help="budget")
+        one.set_defaults(command=command)
+    for name, rows, text in (
+        ("seeds", list_seeds, "models to start from"),
+        ("ops", list_ops, "operators and their call forms"),
+        ("mutators", list_mutators, "mutation operators and their variants"),
+        ("modes", list_modes, "ways to run a case"),
+    ):
+        one = commands.add_parser(name, help=text, description=text)
+        one.add_argument("--json", action="store_true", help="print JSON")
+        one.set_defaults(command=_listing(rows))
+    return parser
+
+
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    text = "mutate a seed, run its mutants, minimise what fails; resumable"
+    run = commands.add_parser("run", help=text, description=text)
+    run.add_argument("--seed", required=True, help=f"one of: {', '.join(SEEDS)}")
+    run.add_argument("--preset", choices=sorted(PRESETS), help="defaults for the options below")
+    run.add_argument("--rounds", type=int, help="how many rounds (default 60)")
+    run.add_argument("--modes", type=_names, help="comma-separated; see `flowmut modes`")
+    run.add_argument("--policy", choices=sorted(POLICIES), help="default linucb")
+    run.add_argument("--random-seed", type=int, default=0, help="default 0")
+    run.add_argument("--window", type=int, help="nodes run for one mutant (default 10)")
+    run.add_argument("--out", type=Path, help="run folder (default: named by the options)")
+    run.add_argument("--python", help="interpreter with the frameworks (default: this one)")
+    run.set_defaults(command=_run)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(one.strip() for one in text.split(",") if one.strip())
+
+
+# ------------------------------------------------------------------------------------------- run
+def _run(given: argparse.Namespace) -> int:
+    options = _options(given)
+    place = given.out or Path(
+        "var", "runs", f"{options.seed}-{options.policy}-{options.random_seed}"
+    )
+    folder = RunFolder.open(place, options)
+    checkpoint, graph_text = folder.checkpoint()
+    console.print(f"run folder {folder.path}", highlight=False)
+    with _pool(given) as pool, _progress() as progress:
+        bar = progress.add_task("starting the frameworks", total=options.rounds, found=0)
+        for event in campaign(options, pool, checkpoint=checkpoint, graph_text=graph_text):
+            folder.record(event)
+            match event:
+                case CampaignStarted():
+                    progress.update(bar, completed=event.next_round, description=event.seed)
+                case FindingFound():
+                    one = event.finding
+                    progress.console.print(
+                        f"[bold]{one.symptom}[/] {one.title}  [dim]{one.minimised_nodes} operators,"
+                        f" round {event.round}[/]",
+                        highlight=False,
+                        soft_wrap=True,
+                    )
+                    progress.update(bar, found=len(list(folder.findings())))
+                case RoundFinished():
+                    progress.update(bar, completed=event.round + 1)
+                case CampaignFinished():
+                    progress.console.print(f"{event.rounds} rounds, {event.findings} findings")
+    return 0
+
+
+def _options(given: argparse.Namespace) -> Options:
+    wanted: dict[str, object] = {"rounds": 60, **PRESETS.get(given.preset or "", {})}
+    for name in ("rounds", "modes", "policy", "window"):
+        value = getattr(given, name)
+        if value is not None:
+            wanted[name] = value
+    return Options(seed=given.seed, random_seed=given.random_seed, **wanted)  # type: ignore[arg-type]
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("rounds, {task.fields[found]} findings"),
+        TimeElapsedColumn(),
+        console=console,
+    )
+
+
+def _pool(given: argparse.Namespace) -> Pool:
+    interpreter = getattr(given, "python", None)
+    if not interpreter:
+        return Pool(on_status=_say)
+    environments = {
+        name: Environment(interpreter, name, interpreter) for name in ("torch", "mindspore")
+    }
+    return Pool(environments=environments, on_status=_say)
+
+
+def _say(text: str) -> None:
+    console.print(f"[dim]{text}[/]", highlight=False)
+
+
+# ------------------------------------------------------------------------------------- one case
+def _load(path: Path) -> tuple[Case, dict[str, Array]]:
+    case, blobs = load_case(path)
+    return case, dict(blobs)
+
+
+def _trial(given: argparse.Namespace, bench: Bench) -> tuple[Trial, dict[str, Array]]:
+    case, blobs = _load(given.case)
+    return bench.trial(case, blobs), blobs
+
+
+def _modes(given: argparse.Namespace) -> tuple[str, ...]:
+    for mode in given.modes:
+        if mode not in MODES:
+            raise BadInput("mode", seen=repr(mode), expected=", ".join(MODES))
+    return tuple(given.modes)
+
+
+def _replay(given: argparse.Namespace) -> int:
+    with Pool() as pool:
+        trial, _ = _trial(given, Bench(pool, _modes(given)))
+    rows = [
+        {
+            "mode": mode,
+            "status": one.status.value,
+            "outputs": [f"{a.dtype}{list(a.shape)}" for a in one.calls[0].outputs]
+            if one.calls
+            else [],
+            "failure": f"{one.failure.type}: {one.failure.message}" if one.failure else one.reason,
+            "seconds": round(one.seconds, 4),
+            "proof": dict(one.proof),
+        }
+        for mode, one in trial.outcomes.items()
+    ]
+    _print(rows, as_json=given.json)
+    return 0
+
+
+def _judge(given: argparse.Namespace) -> int:
+    with Pool() as pool:
+        trial, _ = _trial(given, Bench(pool, _modes(given)))
+    verdict = trial.verdict
+    if given.json:
+        print(
+            json.dumps({"ruling": verdict.ruling, "reason": verdict.reason, "keys": trial.keys()})
+        )
+    else:
+        print(f"{verdict.ruling}: {verdict.reason}")
+    if given.explain:
+        for one in verdict.divergences:
+            print(f"\n{one.kind} of {one.value or 'the call'}: {', '.join(one.modes)}")
+            print("".join(f"  {said}\n" for said in one.evidence), end="")
+            print(
+                "".join(f"  {mode}: {units:.3g} x allowed\n" for mode, units in one.errors), end=""
+            )
+        print("".join(f"note: {said}\n" for said in verdict.notes), end="")
+    return 1 if verdict.failed else 0
+
+
+def _minimise(given: argparse.Namespace) -> int:
+    with Pool() as pool:
+        bench = Bench(pool, _modes(given))
+        trial, blobs = _trial(given, bench)
+        if not trial.verdict.failed:
+            raise BadInput(str(given.case), seen=trial.verdict.reason, expected="a failing case")
+        divergence = trial.verdict.divergences[0]
+        modes = referenced_modes(divergence.framework, bench.modes)
+
+        def keeps(case: Case) -> bool:
+            return failed_with(bench.trial(case, blobs, modes=modes), divergence.key)
+
+        small = minimise(trial.case, blobs, keeps, budget=Budget(seconds=given.seconds))
+        final = bench.trial(small, blobs, modes=modes)
+        kept = next(one for one in final.verdict.divergences if one.key == divergence.key)
+        script = write_script(final.comparison, kept, blobs, title=final.verdict.reason)
+    out = given.out or given.case.with_suffix(".min.flow")
+    save_case(out, small, blobs)
+    script_path = out.with_suffix(".py")
+    script_path.write_text(script)
+    if given.json:
+        print(json.dumps({"case": str(out), "script": str(script_path), "key": divergence.key}))
+    else:
+        print(print_case(small))
+        console.print(f"{out} and {script_path}", highlight=False)
+    return 0
+
+
+# ------------------------------------------------------------------------------------- listings
+def _listing(rows: Callable[[], list[dict[str, object]]]) -> Callable[[argparse.Namespace], int]:
+    def show(given: argparse.Namespace) -> int:
+        _print(rows(), as_json=given.json)
+        return 0
+
+    return show
+
+
+def _print(rows: list[dict[str, object]], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(rows, indent=1, default=str))
+        return
+    table = Table(box=None, header_style="bold")
+    for name in rows[0] if rows else ():
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row.values()))
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+def _cell(value: object) -> str:
+    match value:
+        case int() if not isinstance(value, bool):
+            return f"{value:,}"
+        case dict():
+            return ", ".join(
+                f"{k} {len(v) if isinstance(v, dict) else v}" for k, v in value.items()
+            )
+        case list() | tuple():
+            return ", ".join(map(str, value))
+    return str(value)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,238 @@
+"""From a divergence to a finding: confirmed alone, minimised, scripted, described."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from time import monotonic
+
+from engine.errors import ConstraintViolated
+from engine.executors.lowering import Unsupported, lower
+from engine.executors.outcome import Answer, Array, Outcome, Status
+from engine.finding import Finding, ModeAnswer, Reproduction
+from engine.ir.case import Case
+from engine.ir.graph import Graph
+from engine.ir.text import print_case
+from engine.minimiser import Budget, minimise
+from engine.oracles.comparison import framework_of
+from engine.oracles.judge import describe
+from engine.oracles.keys import signature_parts
+from engine.oracles.verdict import Divergence, Kind
+from engine.script import run_script, write_script
+from engine.trial import Bench, Trial, failed_with, referenced_modes
+
+__all__ = ["Discovery", "report"]
+
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """A failing window as the campaign found it."""
+
+    seed: str
+    round: int
+    mutator: str
+    lineage: tuple[str, ...]
+    case: Case
+    blobs: MutableMapping[str, Array]
+    parent: Graph
+    changed: tuple[str, ...]
+    divergence: Divergence
+    original_nodes: int
+
+
+def report(
+    found: Discovery, bench: Bench, *, seconds: float, known: Counter[str] | None = None
+) -> Iterator[Finding]:
+    """The finding, or nothing where the failure does not repeat or is already on record.
+
+    `known` counts signatures of this campaign: a second discovery of one is not reported again.
+    """
+    began = monotonic()
+    key = found.divergence.key
+    modes = referenced_modes(found.divergence.framework, bench.modes)
+    modes = tuple(one for one in modes if _is_needed(one, found.divergence, bench.modes))
+
+    def keeps(case: Case) -> bool:
+        return failed_with(bench.trial(case, found.blobs, modes=modes), key)
+
+    if not keeps(found.case):
+        return
+    small = minimise(found.case, found.blobs, keeps, budget=Budget(seconds=seconds))
+    trial = bench.trial(small, found.blobs, modes=modes)
+    divergence = next((one for one in trial.verdict.divergences if one.key == key), None)
+    if divergence is None:
+        return
+    parts = signature_parts(divergence, small.graph)
+    signature = hashlib.sha256("\n".join(f"{k}={v}" for k, v in parts.items()).encode()).hexdigest()
+    if known is not None:
+        known[f"signature {signature}"] += 1
+        if known[f"signature {signature}"] > 1:
+            return
+    title = title_of(divergence, small.graph)
+    script = write_script(trial.comparison, divergence, found.blobs, title=title)
+    run = run_script(script)
+    repeated = sum(_repeats(small, found.blobs, bench, modes, key) for _ in range(_ATTEMPTS - 1))
+    everywhere = _everywhere(small, found.blobs, bench, trial)
+    yield Finding(
+        symptom=divergence.symptom,
+        accused_framework=divergence.framework,
+        accused_modes=divergence.modes,
+        accused_op=_accused_op(divergence, small.graph),
+        title=title,
+        verdict=describe(divergence),
+        key=key,
+        signature=signature,
+        parts=parts,
+        seed=found.seed,
+        round=found.round,
+        mutator=found.mutator,
+        lineage=found.lineage,
+        parent_text=print_case(Case(found.parent)),
+        mutant_text=print_case(found.case),
+        changed=found.changed,
+        minimised_text=print_case(small),
+        minimised_nodes=len(small.graph.nodes),
+        original_nodes=found.original_nodes,
+        divergence=divergence.value,
+        answers=tuple(_answer(one, trial, divergence) for one in everywhere.values()),
+        reproduction=Reproduction(repeated + run.reproduced, _ATTEMPTS),
+        script=script,
+        script_output=run.output,
+        environment=bench.pool.versions(divergence.framework),
+        seconds=monotonic() - began,
+    )
+
+
+def _is_needed(mode: str, divergence: Divergence, modes: tuple[str, ...]) -> bool:
+    """Leave out the accused framework's other compiled modes where the failure is not theirs.
+
+    Compiling is what a minimisation spends its time on; the key names the failing modes, so modes
+    that agreed stay out of every attempt, but for the baselines, which are the witnesses.
+    """
+    baselines = ("torch-eager", "mindspore-pynative", "torch-eager-f64")
+    return mode in divergence.modes or mode in baselines or framework_of(mode) == "mindspore"
+
+
+def _repeats(
+    case: Case, blobs: Mapping[str, Array], bench: Bench, modes: tuple[str, ...], key: str
+) -> bool:
+    return failed_with(bench.trial(case, blobs, modes=modes, alone=True), key)
+
+
+def _everywhere(
+    case: Case, blobs: Mapping[str, Array], bench: Bench, trial: Trial
+) -> dict[str, Outcome]:
+    """What every mode of the bench answers on the minimised case."""
+    missing = tuple(mode for mode in bench.modes if mode not in trial.outcomes)
+    more = bench.pool.run_modes(case, missing, blobs=blobs) if missing else {}
+    return {**trial.outcomes, **more}
+
+
+# ------------------------------------------------------------------------------------ for people
+def _answer(outcome: Outcome, trial: Trial, divergence: Divergence) -> ModeAnswer:
+    errors = dict(divergence.errors)
+    failure = outcome.failure or outcome.gradient_failure
+    if failure is not None:
+        lines = [line for line in failure.message.splitlines() if line.strip(" -")]
+        summary = f"raised {failure.type}: {lines[0].strip() if lines else ''}"[:300]
+        detail = failure.traceback or failure.message
+    elif outcome.status is Status.OK:
+        summary, detail = _shown(outcome, trial, divergence)
+    else:
+        summary = " ".join(one for one in (outcome.status.value, outcome.signal) if one)
+        detail = outcome.reason or outcome.stderr
+    return ModeAnswer(
+        mode=outcome.mode,
+        status=outcome.status.value,
+        summary=summary,
+        detail=detail[-6000:],
+        error=errors.get(outcome.mode),
+        seconds=outcome.seconds,
+        proof=dict(outcome.proof),
+    )
+
+
+def _shown(outcome: Outcome, trial: Trial, divergence: Divergence) -> tuple[str, str]:
+    name = divergence.value.removeprefix("gradient of ")
+    if divergence.value.startswith("gradient of "):
+        given = outcome.gradients.get(name)
+        return (_values(given), "") if given is not None else ("no gradient", "")
+    if divergence.kind in (Kind.INPUT_CHANGED, Kind.WRITE_LOST):
+        after = outcome.calls[0].inputs_after.get(name) if outcome.calls else None
+        return (f"{name} after the call: {_values(after)}" if after else f"{name} unchanged", "")
+    outputs = outcome.calls[-1].outputs if outcome.calls else ()
+    names = trial.case.graph.outputs
+    lines = [f"{one}: {_values(two)}" for one, two in zip(names, outputs, strict=False)]
+    place = names.index(name) if name in names and names.index(name) < len(outputs) else 0
+    return (_values(outputs[place]) if outputs else "no output", "\n".join(lines))
+
+
+def _values(answer: Answer) -> str:
+    shape = ", ".join(map(str, answer.shape))
+    head = f"{answer.dtype}[{shape}]"
+    if answer.array is None:
+        return head
+    flat = answer.array.ravel()
+    shown = ", ".join(f"{one:.6g}" if flat.dtype.kind in "fV" else str(one) for one in flat[:8])
+    return f"{head} {shown}{', ...' if flat.size > 8 else ''}"
+
+
+_WORDS = {
+    "torch-eager": "PyTorch eager",
+    "torch-aot": "torch.compile (aot_eager)",
+    "torch-inductor": "torch.compile (inductor)",
+    "mindspore-pynative": "MindSpore PyNative",
+    "mindspore-graph": "MindSpore Graph mode",
+}
+_PHRASES = {
+    Kind.DIED: "kills the process",
+    Kind.HANG: "hangs",
+    Kind.INTERNAL: "fails an internal assertion",
+    Kind.RAISES: "raises where the other mode answers",
+    Kind.DOCUMENTED: "raises although the documentation lists CPU",
+    Kind.STRUCTURE: "returns another structure",
+    Kind.DTYPE: "returns another dtype",
+    Kind.SHAPE: "returns another shape",
+    Kind.NONFINITE: "is wrong about NaN or Inf",
+    Kind.VALUES: "gives wrong values",
+    Kind.GRADIENT: "gives a wrong gradient",
+    Kind.GRADIENT_NONFINITE: "gives a gradient that is wrong about NaN or Inf",
+    Kind.GRADIENT_RAISES: "raises in the gradient only",
+    Kind.INPUT_CHANGED: "changes an input that it must not change",
+    Kind.WRITE_LOST: "loses an in-place result",
+    Kind.SECOND_CALL: "answers otherwise on the second call",
+    Kind.MOVED: "moves global state",
+    Kind.LAYOUT: "returns another layout than promised",
+}
+
+
+def title_of(divergence: Divergence, graph: Graph) -> str:
+    """A title as a maintainer would write it: the call, what it does, where."""
+    modes = [_WORDS.get(mode, mode) for mode in divergence.modes]
+    where = " and ".join(modes) if len(modes) < 3 else f"every {divergence.framework} mode"
+    return f"{_call_name(divergence, graph)} {_PHRASES[divergence.kind]} in {where}"
+
+
+def _call_name(divergence: Divergence, graph: Graph) -> str:
+    """The public API where the program is one call, else the operators."""
+    try:
+        apis = lower(Case(graph), divergence.framework).apis
+    except (Unsupported, ConstraintViolated):
+        apis = ()
+    calls = [node.op for node in graph.nodes if node.op != "item"]
+    if len(calls) == 1 and len(apis) == 1:
+        return apis[0]
+    return " + ".join(dict.fromkeys(calls[-3:]))
+
+
+def _accused_op(divergence: Divergence, graph: Graph) -> str:
+    for name in (divergence.node, divergence.value):
+        node = graph.by_name.get(name)
+        if node is not None and node.op != "item":
+            return node.op
+    calls = [node.op for node in graph.nodes if node.op != "item"]
+    return calls[-1] if calls else ""

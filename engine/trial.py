@@ -1,0 +1,249 @@
+"""A trial: one case run in several modes and judged; shared by campaigns and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from engine.errors import ConstraintViolated
+from engine.executors.apis import public_api
+from engine.executors.outcome import Array, Outcome, Status
+from engine.executors.pool import Pool
+from engine.executors.reference import evaluate
+from engine.ir.case import Case
+from engine.ir.digest import blob_digest
+from engine.ir.graph import Graph, Input, Node, StoredBlob
+from engine.ir.types import Dense, is_float
+from engine.ir.values import materialise
+from engine.ops import OPS
+from engine.ops.spec import call_of
+from engine.oracles.comparison import BASELINE, Comparison, Gradients, framework_of
+from engine.oracles.judge import judge
+from engine.oracles.referee import Referee
+from engine.oracles.verdict import Kind, Ruling, Verdict
+
+__all__ = ["Bench", "Trial", "failed_with", "referenced_modes"]
+
+_DOUBLE = "torch-eager-f64"
+_VALUE_KINDS = {Kind.VALUES, Kind.NONFINITE, Kind.SECOND_CALL}
+_GRADIENT_DRAWS = 3
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One judged run; `executions` counts framework runs."""
+
+    case: Case
+    comparison: Comparison
+    verdict: Verdict
+    executions: int
+
+    @property
+    def outcomes(self) -> Mapping[str, Outcome]:
+        return self.comparison.outcomes
+
+    def keys(self) -> tuple[str, ...]:
+        return tuple(one.key for one in self.verdict.divergences)
+
+
+@dataclass
+class Bench:
+    """Runs cases on a pool and judges them; remembers what the documentation says."""
+
+    pool: Pool
+    modes: tuple[str, ...]
+    _documented: dict[tuple[str, str], bool | None] = field(default_factory=dict)
+
+    def trial(
+        self,
+        case: Case,
+        blobs: Mapping[str, Array],
+        *,
+        modes: Sequence[str] = (),
+        alone: bool = False,
+    ) -> Trial:
+        """Run the case in `modes` (default: all of the bench) and judge.
+
+        The gradient referee runs where the plan asks for a gradient, the double-precision one where
+        values are suspect.
+        """
+        chosen = tuple(modes or self.modes)
+        outcomes = dict(self.pool.run_modes(case, chosen, blobs=blobs, alone=alone))
+        if case.plan.gradient != "none" and _DOUBLE not in outcomes:
+            outcomes[_DOUBLE] = self.pool.run(case, _DOUBLE, blobs=blobs)
+        trial = self._judge(case, blobs, outcomes)
+        suspect = any(one.kind in _VALUE_KINDS for one in trial.verdict.divergences)
+        if suspect and _DOUBLE not in outcomes:
+            outcomes[_DOUBLE] = self.pool.run(case, _DOUBLE, blobs=blobs)
+            trial = self._judge(case, blobs, outcomes)
+        return trial
+
+    def _judge(
+        self, case: Case, blobs: Mapping[str, Array], outcomes: Mapping[str, Outcome]
+    ) -> Trial:
+        comparison = Comparison(
+            case,
+            outcomes,
+            _referees(case, blobs),
+            self.lists_cpu(case.graph),
+            self._gradients(case, blobs, outcomes),
+        )
+        return Trial(case, comparison, judge(comparison), len(outcomes))
+
+    # ------------------------------------------------------------------------ documentation
+    def lists_cpu(self, graph: Graph) -> _ListsCpu:
+        return _ListsCpu(self, graph)
+
+    def document(self, framework: str, api: str) -> bool | None:
+        """Whether the documentation of an API lists CPU; None where it does not say."""
+        known = self._documented
+        if (framework, api) not in known:
+            found = self.pool.document(framework, (api,)).get(api)
+            platforms = found.platforms if found is not None else None
+            known[framework, api] = None if platforms is None else "CPU" in platforms
+        return known[framework, api]
+
+    # ---------------------------------------------------------------------------- gradients
+    def _gradients(
+        self, case: Case, blobs: Mapping[str, Array], outcomes: Mapping[str, Outcome]
+    ) -> Gradients | None:
+        double = outcomes.get(_DOUBLE)
+        if case.plan.gradient == "none" or double is None or double.status is not Status.OK:
+            return None
+        return Gradients(
+            _arrays(double), _Disturbed(self.pool, case, blobs).draws, _Smooth(case, blobs).at
+        )
+
+
+def referenced_modes(framework: str, modes: Sequence[str]) -> tuple[str, ...]:
+    """The modes a failure of `framework` is judged by: its own, and the other's baseline."""
+    own = [mode for mode in modes if framework_of(mode) == framework]
+    others = [BASELINE[one] for one in BASELINE if one != framework and BASELINE[one] in modes]
+    return tuple(dict.fromkeys((BASELINE["torch"], *own, *others)))
+
+
+def _referees(case: Case, blobs: Mapping[str, Array]) -> tuple[Referee, ...]:
+    """One referee for each call of the plan."""
+    referees = []
+    for call in case.plan.calls:
+        given = {one.name: one for one in call.inputs}
+        inputs = tuple(given.get(one.name, one) for one in case.graph.inputs)
+        graph = replace(case.graph, inputs=inputs)
+        if referees and not _writes_inputs(case.graph) and not given:
+            referees.append(referees[0])
+        else:
+            referees.append(Referee(case.with_graph(graph), materialise(graph, blobs)))
+    return tuple(referees[:1] if _writes_inputs(case.graph) else referees)
+
+
+def _writes_inputs(graph: Graph) -> bool:
+    return any(node.writes for node in graph.nodes)
+
+
+@dataclass(frozen=True)
+class _ListsCpu:
+    bench: Bench
+    graph: Graph
+
+    def __call__(self, framework: str, node: Node) -> bool | None:
+        spec = OPS.get(node.op)
+        if spec is None:
+            return None
+        operands = [self.graph.types[one] if one else None for one in node.operands]
+        try:
+            found = spec.form_for(framework, node, call_of(spec, operands, dict(node.attrs)))
+        except ConstraintViolated:
+            return None
+        api = public_api(found[1], framework) if found else ""
+        return self.bench.document(framework, api) if api else None
+
+
+def _arrays(outcome: Outcome) -> dict[str, Array | None]:
+    return {name: one.array if one else None for name, one in outcome.gradients.items()}
+
+
+@dataclass(frozen=True)
+class _Disturbed:
+    """Gradients of the case in float64 with inputs moved by one unit in the last place."""
+
+    pool: Pool
+    case: Case
+    blobs: Mapping[str, Array]
+
+    def draws(self) -> tuple[Mapping[str, Array | None], ...]:
+        return self._cached
+
+    @cached_property
+    def _cached(self) -> tuple[Mapping[str, Array | None], ...]:
+        found = []
+        for number in range(_GRADIENT_DRAWS):
+            case, blobs = self._moved(np.random.default_rng([21, number]))
+            outcome = self.pool.run(case, _DOUBLE, blobs=blobs)
+            if outcome.status is Status.OK:
+                found.append(_arrays(outcome))
+        return tuple(found)
+
+    def _moved(self, rng: np.random.Generator) -> tuple[Case, dict[str, Array]]:
+        blobs = dict(self.blobs)
+        inputs = []
+        for given in self.case.graph.inputs:
+            inputs.append(self._moved_input(given, rng, blobs))
+        return self.case.with_graph(replace(self.case.graph, inputs=tuple(inputs))), blobs
+
+    def _moved_input(
+        self, given: Input, rng: np.random.Generator, blobs: dict[str, Array]
+    ) -> Input:
+        if not isinstance(given.type, Dense) or not is_float(given.type.dtype) or given.alias:
+            return given
+        array = materialise((given,), self.blobs)[given.name]
+        # In the working dtype the neighbouring number is the smallest step there is.
+        towards = np.where(rng.random(array.shape) < 0.5, -np.inf, np.inf).astype(array.dtype)
+        moved = np.where(np.isfinite(array), np.nextafter(array, towards), array)
+        moved = np.where(array == 0, array, moved).astype(array.dtype)
+        digest = blob_digest(moved)
+        blobs[digest] = moved
+        return replace(given, init=StoredBlob(digest))
+
+
+@dataclass(frozen=True)
+class _Smooth:
+    """Whether outputs have the same derivative from both sides, by differences in float64."""
+
+    case: Case
+    blobs: Mapping[str, Array]
+
+    @cached_property
+    def _start(self) -> dict[str, Array]:
+        return {
+            name: array.astype(np.float64) if array.dtype.kind in "fV" else array
+            for name, array in materialise(self.case.graph, self.blobs).items()
+        }
+
+    def at(self, name: str, index: tuple[int, ...]) -> bool:
+        value = float(self._start[name][index])
+        if not np.isfinite(value):
+            return False
+        step = 1e-5 * max(1.0, abs(value))
+        below, here, above = (self._loss(name, index, value + move) for move in (-step, 0.0, step))
+        with np.errstate(all="ignore"):
+            left, right = (here - below) / step, (above - here) / step
+            scale = np.maximum(np.abs(left), np.abs(right))
+            return bool(np.all(np.abs(left - right) <= 1e-2 * scale + 1e-4))
+
+    def _loss(self, name: str, index: tuple[int, ...], value: float) -> Array:
+        """The outputs that the loss reads, flat and one after another."""
+        values = {key: array.copy() for key, array in self._start.items()}
+        values[name][index] = value
+        answers = evaluate(self.case.graph, values, dtype="float64")
+        outputs = self.case.graph.outputs
+        chosen = self.case.plan.loss_outputs or range(len(outputs))
+        parts = [answers[outputs[at]] for at in chosen]
+        return np.concatenate([part.ravel().astype(np.float64) for part in parts])
+
+
+def failed_with(trial: Trial, key: str) -> bool:
+    """Whether the trial fails with this failure key."""
+    return trial.verdict.ruling is Ruling.FAIL and key in trial.keys()
