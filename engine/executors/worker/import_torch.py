@@ -217,7 +217,9 @@ def arange(array: Any) -> Formula:
     if array.size < 3 or array.dtype.kind not in "iuf":
         return None
     flat = array.ravel()
-    start, step = flat[0].item(), (flat[1] - flat[0]).item()
+    start, step = flat[0].item(), flat[1].item() - flat[0].item()
+    if not math.isfinite(start + step * flat.size):
+        return None
     with np.errstate(over="ignore"):
         expected = (start + step * np.arange(flat.size)).astype(array.dtype)
     return ("arange", {"start": start, "step": step}) if (flat == expected).all() else None
@@ -346,6 +348,8 @@ def example_inputs(program: Any, examples: dict[str, torch.Tensor]) -> list[dict
 
 def outputs(values: Any) -> list[str]:
     flat = torch.utils._pytree.tree_leaves(values)
+    if any(isinstance(one, torch.Tensor) for one in flat):
+        raise ValueError("an output depends on no input, expected outputs that are computed")
     return [one.name for one in flat if isinstance(one, Ref)]
 
 

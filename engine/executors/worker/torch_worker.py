@@ -1,0 +1,412 @@
+"""Runs a case on PyTorch: eager, or compiled by torch.compile with proof that it was."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any, Callable
+
+import numpy as np
+import torch
+
+from . import trace
+from .instrument import instrumented
+from .layout import OFFSET, check_layout, expanded_axis, moved_channels
+from .protocol import Block
+from .session import Given, Run, Unable, answer_of, failure, python_number, value_fields
+
+__all__ = ["NAMESPACES", "begin", "flags", "load", "run", "tidy", "warm"]
+
+NAMESPACES = {"torch": torch, "F": torch.nn.functional, "nn": torch.nn}
+SEED = 20_260
+
+
+# ---------------------------------------------------------------------------- life of a process
+def load() -> dict[str, str]:
+    """Import what a case may need, set one thread; in the zygote. Versions of what was imported."""
+    import torch._dynamo.backends.debugging
+    import torch._inductor.compile_fx
+
+    torch.set_num_threads(1)
+    return {"torch": torch.__version__, "numpy": np.__version__}
+
+
+def warm(folder: str) -> dict[str, Any]:
+    """Find the vector instructions that the compiler may use, once for all workers; in the zygote.
+
+    The answer is cached in this process, so that each fork has it; the probe runs no operator here.
+    """
+    from torch._inductor import cpu_vec_isa
+
+    before = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
+    try:
+        return {"isa": str(cpu_vec_isa.pick_vec_isa())}
+    finally:
+        if before is None:
+            del os.environ["TORCHINDUCTOR_CACHE_DIR"]
+        else:
+            os.environ["TORCHINDUCTOR_CACHE_DIR"] = before
+
+
+def begin() -> None:
+    """First thing in a worker."""
+    torch._dynamo.config.fail_on_recompile_limit_hit = True
+    trace.arm_inductor()
+    torch.manual_seed(SEED)
+
+
+def flags() -> dict[str, Any]:
+    """Generators and switches that a call should leave alone."""
+    return {
+        "torch generator": torch.get_rng_state().numpy().tobytes(),
+        "torch default dtype": torch.get_default_dtype(),
+        "torch grad mode": torch.is_grad_enabled(),
+        "torch inference mode": torch.is_inference_mode_enabled(),
+        "torch deterministic": torch.are_deterministic_algorithms_enabled(),
+        "torch threads": torch.get_num_threads(),
+        "torch flush denormal": bool(torch.tensor([1e-40]).add(0)[0] == 0),
+        "torch autocast": torch.is_autocast_enabled("cpu"),
+    }
+
+
+def tidy(run: Run) -> None:
+    """Forget what a case left in the process."""
+    if run.mode in ("aot", "inductor"):
+        torch._dynamo.reset()
+
+
+# ------------------------------------------------------------------------------------- one case
+def run(run: Run) -> None:
+    """Fill `run.answer`: set-up, calls, recording, gradient."""
+    differentiable = run.request["gradient"] in ("reverse", "second")
+    if run.request["caches"] is False:
+        _forget_caches()
+    torch.manual_seed(SEED)
+    _set_up(run, differentiable)
+    eager = run.module.forward
+    counted = trace.Counted()
+    with counted if run.mode != "eager" else nullcontext():
+        if run.mode != "eager":
+            run.module.forward = _compiled(run, eager, counted)
+        try:
+            _calls(run, differentiable)
+        except Exception as error:
+            if not differentiable:
+                raise _judged(error) from error
+            # With a gradient in view the call failed (a joint graph that does not compile, a write
+            # to a leaf). It may work without, and then the gradient is what failed.
+            run.answer.update(gradient_failure=failure(run, error), calls=[])
+            if run.mode != "eager":
+                run.module.forward = _compiled(run, eager, counted)
+            _without_gradient(run)
+        if run.request["gradient"] != "none" and "gradient_failure" not in run.answer:
+            _gradient(run)
+    if run.mode == "eager":
+        _retrace(run, eager, differentiable and "gradient_failure" not in run.answer)
+    else:
+        run.answer["proof"] = counted.proof
+        run.answer["trace"] = counted.labels()
+        if not counted.proof["unique_graphs"]:
+            raise Unable(
+                "nothing was compiled: the graph has no operator that torch.compile captures"
+            )
+
+
+def _without_gradient(run: Run) -> None:
+    try:
+        _set_up(run, False)
+        _calls(run, False)
+    except Exception as error:
+        del run.answer["gradient_failure"]
+        raise _judged(error) from error
+
+
+def _judged(error: Exception) -> Exception:
+    """A refusal to capture is no behaviour of the compiled program."""
+    name = type(error).__name__
+    if name in ("Unsupported", "FailOnRecompileLimitHit", "RecompileLimitExceeded"):
+        return Unable(f"torch.compile did not capture it: {name}: {str(error)[:600]}")
+    return error
+
+
+def _compiled(run: Run, function: Callable[..., Any], counted: trace.Counted) -> Callable[..., Any]:
+    torch._dynamo.reset()
+    backend: Any = "inductor" if run.mode == "inductor" else counted.aot_eager
+    made: Callable[..., Any] = torch.compile(
+        function, backend=backend, fullgraph=True, dynamic=False
+    )
+    return made
+
+
+def _forget_caches() -> None:
+    """No compiled code from an earlier process; the precompiled header stays where it is."""
+    torch._inductor.config.force_disable_caches = True
+
+
+def _set_up(run: Run, differentiable: bool) -> None:  # noqa: FBT001
+    if not hasattr(run.module, "setup"):
+        return
+    run.enter("setup")
+    made = _inputs(run.calls[0], differentiable)
+    run.module.setup(*(made[name] for name in run.request["setup"]))
+
+
+def _calls(run: Run, differentiable: bool) -> None:  # noqa: FBT001
+    for number, given in enumerate(run.calls):
+        inputs = _inputs(given, differentiable)
+        run.enter(f"call {number}")
+        torch.manual_seed(SEED)
+        result = run.module.forward(*(inputs[name] for name in run.request["inputs"]))
+        leaf = functools.partial(_leaf, run, _owners(inputs))
+        structure, outputs = answer_of(result, leaf)
+        changed = _changed(run, given, inputs) if run.wants_state else {}
+        run.answer["calls"].append(
+            {"structure": structure, "outputs": outputs, "inputs_after": changed}
+        )
+
+
+# ----------------------------------------------------------------------------------- gradients
+def _gradient(run: Run) -> None:
+    run.enter("gradient")
+    try:
+        kind = run.request["gradient"]
+        inputs = _inputs(run.calls[0], kind != "forward")
+        wanted = [one.name for one in run.calls[0] if one.requires_grad]
+        if not wanted:
+            raise Unable("the plan asks for a gradient, but no input requires one")
+        torch.manual_seed(SEED)
+        if kind == "forward":
+            run.answer["gradients"] = {"loss": _tangent(run, inputs, wanted)}
+        elif kind == "second" and run.mode != "eager":
+            run.answer["reason"] = "second order: torch.compile documents no double backward"
+        else:
+            run.answer["gradients"] = _backward(run, inputs, wanted, second=kind == "second")
+    except Unable as reason:
+        run.answer["reason"] = str(reason)
+    except Exception as error:  # noqa: BLE001 - a failing gradient leaves the calls intact
+        run.answer["gradient_failure"] = failure(run, error)
+
+
+def _loss(run: Run, inputs: dict[str, Any]) -> Any:
+    cotangents = [_tensor(one) for one in run.cotangents]
+    return run.module.loss(*(inputs[name] for name in run.request["inputs"]), *cotangents)
+
+
+def _backward(
+    run: Run, inputs: dict[str, Any], wanted: list[str], *, second: bool
+) -> dict[str, dict[str, Any] | None]:
+    places = [inputs[name] for name in wanted]
+    found = torch.autograd.grad(_loss(run, inputs), places, create_graph=second, allow_unused=True)
+    if second:
+        squares = [_weighted_square(one) for one in found if one is not None and one.requires_grad]
+        if not squares:
+            raise Unable("second order: the first gradients do not depend on the inputs")
+        found = torch.autograd.grad(sum(squares), places, allow_unused=True)
+    return {name: None if one is None else _leaf(run, {}, one) for name, one in zip(wanted, found)}
+
+
+def _weighted_square(gradient: Any) -> Any:
+    """Sum of w * g * g with w = 1 + (k mod 7) / 8 over the flat position k."""
+    place = torch.arange(gradient.numel(), device=gradient.device) % 7
+    weight = (1 + place / 8).to(gradient.dtype).reshape(gradient.shape)
+    return (weight * gradient * gradient).sum()
+
+
+def _tangent(run: Run, inputs: dict[str, Any], wanted: list[str]) -> dict[str, Any] | None:
+    """Derivative of the loss along the direction 1 + (k mod 7) / 8 of each input in question."""
+    if run.mode == "inductor":
+        raise Unable("forward mode is run in eager and aot_eager only")
+
+    def value(*places: Any) -> Any:
+        return _loss(run, {**inputs, **dict(zip(wanted, places))})
+
+    places = tuple(inputs[name] for name in wanted)
+    directions = tuple(_direction(one) for one in places)
+    _, tangent = torch.func.jvp(value, places, directions)
+    return _leaf(run, {}, tangent)
+
+
+def _direction(tensor: Any) -> Any:
+    place = torch.arange(tensor.numel()) % 7
+    return (1 + place / 8).to(tensor.dtype).reshape(tensor.shape)
+
+
+# ------------------------------------------------------------------------ recording and tracing
+def _retrace(run: Run, forward: Callable[..., Any], differentiable: bool) -> None:  # noqa: FBT001
+    """A second run that only looks: dispatched operators, and each value where it was asked for.
+
+    Apart from the run that is judged, so that looking changes nothing there.
+    """
+    run.enter("record")
+    inputs = _inputs(run.calls[0], differentiable)
+    record = run.request["record"]
+    owners = _owners(inputs)
+    if record:
+        path = run.request["path"]
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123
+            text = file.read()
+        note = functools.partial(_note, run, owners, array=record == "values")
+        forward = instrumented(text, path, run.module.__dict__, note)
+        for name, tensor in inputs.items():
+            note(name, tensor)
+    torch.manual_seed(SEED)
+    dispatched = trace.Dispatched()
+    with dispatched:
+        forward(*(inputs[name] for name in run.request["inputs"]))
+    run.answer["trace"] = dispatched.labels()
+
+
+def _note(run: Run, owners: dict[int, list[str]], name: str, value: Any, *, array: bool) -> None:
+    if isinstance(value, (tuple, list)):
+        kind, _ = answer_of(
+            value, lambda one: {"kind": "tensor" if torch.is_tensor(one) else "other"}
+        )
+        run.answer["recorded"][name] = {"dtype": "tuple", "shape": [], "kind": kind}
+        return
+    with torch.utils._python_dispatch._disable_current_modes():
+        fields = _leaf(run, owners, value, array=array, summary=True)
+        if fields is None:
+            return
+        if torch.is_tensor(value) and value.layout == torch.strided:
+            fields["shares"] = fields["shares"][:1] if fields["shares"] else fields["shares"]
+            where = _storage(value)
+            if where and where not in owners:
+                owners[where] = [name]
+                run.kept.append(value)  # else its address is given to another value
+    run.answer["recorded"][name] = fields
+
+
+# --------------------------------------------------------------------------------------- values
+def _inputs(given: Sequence[Given], differentiable: bool) -> dict[str, Any]:  # noqa: FBT001
+    """Fresh tensors, laid out and aliased as described."""
+    groups = _groups(given)
+    made: dict[str, Any] = {}
+    for one in given:
+        tensor = groups[one.alias](one) if one.alias else _laid_out(_tensor(one), one.layout)
+        if differentiable and one.requires_grad:
+            tensor = tensor.detach().requires_grad_()
+        made[one.name] = tensor
+    return made
+
+
+def _groups(given: Sequence[Given]) -> dict[str, Callable[[Given], Any]]:
+    """For each alias group a function from a member to its tensor over the shared storage."""
+    largest: dict[str, Given] = {}
+    for one in given:
+        if one.alias:
+            old = largest.get(one.alias)
+            if old is None or one.block.bits.size > old.block.bits.size:
+                largest[one.alias] = one
+    return {name: functools.partial(_member, _tensor(one)) for name, one in largest.items()}
+
+
+def _member(base: Any, one: Given) -> Any:
+    wanted = _dtype(one.block.dtype)
+    if base.dtype != wanted:
+        raise Unable(
+            f"alias group {one.alias}: {one.name} has dtype {one.block.dtype}, {base.dtype}"
+        )
+    flat = base.reshape(-1)[: one.block.bits.size]
+    return flat.view(one.block.bits.shape)
+
+
+def _tensor(one: Given) -> Any:
+    copied = np.array(one.block.bits)
+    if one.block.dtype == "bfloat16":
+        return torch.from_numpy(copied.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(copied)
+
+
+def _dtype(name: str) -> Any:
+    return getattr(torch, name)
+
+
+def _laid_out(tensor: Any, layout: str) -> Any:
+    """The same values in another layout of memory."""
+    if layout == "contiguous":
+        return tensor
+    shape = list(tensor.shape)
+    check_layout(layout, shape)
+    if layout == "channels_last":
+        there, back = moved_channels(len(shape))
+        return tensor.permute(there).contiguous().permute(back)
+    if layout == "transposed":
+        return tensor.transpose(-1, -2).contiguous().transpose(-1, -2)
+    if layout == "strided":
+        buffer = torch.zeros([*shape[:-1], 2 * shape[-1]], dtype=tensor.dtype)
+        buffer[..., ::2] = tensor
+        return buffer[..., ::2]
+    if layout == "offset":
+        buffer = torch.zeros([tensor.numel() + OFFSET], dtype=tensor.dtype)
+        buffer[OFFSET:] = tensor.reshape(-1)
+        return buffer[OFFSET:].view(shape)
+    if layout == "expanded":
+        return tensor.narrow(expanded_axis(shape), 0, 1).contiguous().expand(shape)
+    raise Unable(f"unknown layout {layout}")
+
+
+def _block(tensor: Any) -> Block:
+    """A host copy of the elements."""
+    plain = tensor.detach()
+    if plain.layout != torch.strided:
+        plain = plain.to_dense()
+    plain = plain.resolve_conj().resolve_neg().cpu()
+    if plain.dtype == torch.bfloat16:
+        bits = plain.contiguous().view(torch.int16).numpy().view(np.uint16)
+        return Block("bfloat16", np.array(bits))
+    return Block(str(plain.dtype).replace("torch.", ""), np.array(plain.numpy(), order="C"))
+
+
+def _storage(tensor: Any) -> int:
+    """Address of the storage, 0 where there is none."""
+    return int(tensor.untyped_storage().data_ptr())
+
+
+def _owners(inputs: dict[str, Any]) -> dict[int, list[str]]:
+    owners: dict[int, list[str]] = {}
+    for name, tensor in inputs.items():
+        if torch.is_tensor(tensor) and _storage(tensor):
+            owners.setdefault(_storage(tensor), []).append(name)
+    return owners
+
+
+def _leaf(
+    run: Run, owners: dict[int, list[str]], value: Any, *, array: bool = True, summary: bool = False
+) -> dict[str, Any] | None:
+    if not torch.is_tensor(value):
+        number = python_number(value)
+        if number is None:
+            return None
+        facts = {"dtype": number.dtype, "shape": [], "kind": type(value).__name__}
+        return value_fields(run.blocks, number, facts, array=array, summary=summary)
+    block = _block(value)
+    facts = {"dtype": str(value.dtype).replace("torch.", ""), "shape": list(value.shape)}
+    facts.update(_facts(value, owners))
+    return value_fields(run.blocks, block, facts, array=array, summary=summary)
+
+
+def _facts(tensor: Any, owners: dict[int, list[str]]) -> dict[str, Any]:
+    if tensor.layout != torch.strided:
+        return {"kind": str(tensor.layout).replace("torch.sparse_", "")}
+    return {
+        "kind": "tensor",
+        "strides": list(tensor.stride()),
+        "offset": tensor.storage_offset(),
+        "shares": owners.get(_storage(tensor), []),
+        "is_view": tensor._is_view(),
+        "is_leaf": tensor.is_leaf,
+        "requires_grad": tensor.requires_grad,
+    }
+
+
+def _changed(run: Run, given: Sequence[Given], inputs: dict[str, Any]) -> dict[str, Any]:
+    """Inputs whose bytes are no longer those that were given."""
+    found: dict[str, Any] = {}
+    for one in given:
+        now = _block(inputs[one.name])
+        if now.bits.tobytes() != one.block.bits.tobytes():
+            found[one.name] = _leaf(run, {}, inputs[one.name])
+    return found

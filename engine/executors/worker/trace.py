@@ -1,0 +1,111 @@
+"""What ran inside PyTorch: dispatched operators, captured graphs, counters of the compilers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Callable
+
+import torch
+from torch._dynamo.backends.debugging import aot_eager, boxed_nop
+from torch.utils._python_dispatch import TorchDispatchMode
+
+__all__ = ["Counted", "Dispatched", "arm_inductor"]
+
+_SEEN: Counter[tuple[str, str]] = (
+    Counter()
+)  # targets of the graphs that inductor was given last; see `arm_inductor`
+
+
+class Dispatched(TorchDispatchMode):  # type: ignore[misc]
+    """Counts the operators asked of the dispatcher, with the dtype of their first tensor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: Counter[tuple[str, str]] = Counter()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        first = next((one for one in args if torch.is_tensor(one)), None)
+        self.seen[f"{func}", "" if first is None else str(first.dtype)[6:]] += 1
+        return func(*args, **(kwargs or {}))
+
+    def labels(self) -> list[str]:
+        return sorted(f"{name}:{dtype}" for name, dtype in self.seen)
+
+
+def arm_inductor() -> None:
+    """Have inductor show us each graph after its own passes; the graph is left as it is."""
+    from torch._inductor import config
+    from torch._inductor.custom_graph_pass import CustomGraphPass
+
+    class Look(CustomGraphPass):  # type: ignore[misc]
+        def __call__(self, graph: Any) -> None:
+            _count(graph, _SEEN)
+
+        def uuid(self) -> str:
+            return "flowmut looks and changes nothing"
+
+    config.post_grad_custom_post_pass = Look()
+
+
+def _count(graph: Any, into: Counter[tuple[str, str]]) -> None:
+    for node in graph.nodes:
+        if node.op == "call_function":
+            value = node.meta.get("val")
+            dtype = str(value.dtype)[6:] if torch.is_tensor(value) else ""
+            into[str(node.target), dtype] += 1
+
+
+class Counted:
+    """Counters of the compilers over a stretch of a program."""
+
+    def __init__(self) -> None:
+        self.targets: Counter[tuple[str, str]] = Counter()
+        self.proof: dict[str, Any] = {}
+
+    def __enter__(self) -> Counted:
+        from torch._inductor import metrics
+
+        torch._dynamo.utils.counters.clear()
+        metrics.reset()
+        _SEEN.clear()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        from torch._inductor import metrics
+
+        counters = torch._dynamo.utils.counters
+        self.targets.update(_SEEN)
+        self.proof = {
+            "graph_breaks": int(sum(counters["graph_break"].values())),
+            "unique_graphs": int(counters["stats"]["unique_graphs"]),
+            "calls_captured": int(counters["stats"]["calls_captured"]),
+            "kernels": int(metrics.generated_kernel_count),
+            "vectorised_kernels": int(metrics.generated_cpp_vec_kernel_count),
+            "nodes_before_fusion": int(metrics.ir_nodes_pre_fusion),
+        }
+        for name in ("fxgraph_cache_hit", "fxgraph_cache_miss", "fxgraph_cache_bypass"):
+            if counters["inductor"][name]:
+                self.proof[name] = int(counters["inductor"][name])
+        self.counters = {
+            f"{group}.{name}"
+            for group in ("inductor", "aot_autograd")
+            for name, count in counters[group].items()
+            if count
+        }
+
+    def aot_eager(self, module: Any, inputs: Any, **options: Any) -> Callable[..., Any]:
+        """The backend "aot_eager", with a look at the graphs that its no-op compiler gets."""
+
+        def look(graph: Any, examples: Any) -> Callable[..., Any]:
+            _count(graph.graph, self.targets)
+            made: Callable[..., Any] = boxed_nop(graph, examples)
+            return made
+
+        made: Callable[..., Any] = aot_eager(
+            module, inputs, fw_compiler=look, bw_compiler=look, **options
+        )
+        return made
+
+    def labels(self) -> list[str]:
+        targets: list[tuple[str, str]] = sorted(self.targets)
+        return [f"{name}:{dtype}" for name, dtype in targets] + sorted(self.counters)
