@@ -1,6 +1,6 @@
 """The operator vocabulary, as tables: importing this package fills `OPS`."""
 
-from engine.ops import activations, arithmetic, compare, elementwise, scalars
+from engine.ops import activations, arithmetic, compare, elementwise, reductions, scalars
 from engine.ops.spec import (
     FORM_NAMES,
     FRAMEWORKS,
@@ -31,5 +31,6 @@ __all__ = [
     "compare",
     "elementwise",
     "op",
+    "reductions",
     "scalars",
 ]
