@@ -364,6 +364,7 @@ class Pool:
         mark = self._root / "keep" / f"warm-{zygote.versions['torch']}"
         self._say("inductor: looking for vector instructions")
         yield from zygote.ask({"kind": "warm", "folder": str(self._root / "keep" / "isa")})
+        yield from self._retire(side)  # it was forked before the zygote was warm
         side.no_inductor = ""
         if mark.exists():
             return

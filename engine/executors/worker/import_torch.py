@@ -225,40 +225,52 @@ def arange(array: Any) -> Formula:
     return ("arange", {"start": start, "step": step}) if (flat == expected).all() else None
 
 
+def positions(array: Any) -> Formula:
+    """start, start + 1, ... along the last axis, the same in every row."""
+    if array.ndim < 2 or array.shape[-1] < 2 or array.dtype.kind not in "iu":
+        return None
+    row = array.reshape(-1, array.shape[-1])[0]
+    start = int(row[0])
+    same = (array == row).all() and (row == start + np.arange(row.size)).all()
+    return ("positions", {"start": start}) if same else None
+
+
 def causal_mask(array: Any) -> Formula:
-    """Row i may look at columns up to i + offset: True, or 0 where others hold `fill`."""
+    """Queries, the last positions, see the keys up to their own: `visible` there, else `masked`."""
     if array.ndim < 2 or min(array.shape[-2:]) < 2 or array.dtype.kind not in "bf":
         return None
     rows, columns = array.shape[-2:]
-    offset = columns - rows
-    visible = np.tril(np.ones((rows, columns), dtype=bool), offset)
-    if array.dtype.kind == "b":
-        same = (array == visible).all()
-        return ("causal_mask", {"offset": offset}) if same else None
-    hidden = array[..., ~visible]
-    if not hidden.size or (array[..., visible] != 0).any() or (hidden != hidden.flat[0]).any():
+    seen = np.tril(np.ones((rows, columns), dtype=bool), columns - rows)
+    shown, hidden = array[..., seen], array[..., ~seen]
+    if not (shown.size and hidden.size):
         return None
-    return "causal_mask", {"offset": offset, "fill": plain(hidden.flat[0].item())}
+    visible, masked = shown.flat[0], hidden.flat[0]
+    if visible == masked or (shown != visible).any() or (hidden != masked).any():
+        return None
+    return "causal_mask", {
+        "masked": plain(float(masked.item())),
+        "visible": plain(float(visible.item())),
+    }
 
 
 def rope(array: Any) -> Formula:
-    """Rotary table: cos or sin of position / theta^(2k/D), the halves of the last axis alike."""
+    """Rotary table: cos or sin of position / base^(2k/D), the halves of the last axis alike."""
     if array.ndim < 2 or array.dtype.kind != "f" or array.shape[-1] % 2 or array.shape[-2] < 2:
         return None
     half = array.shape[-1] // 2
     for name, function in (("rope_cos", np.cos), ("rope_sin", np.sin)):
-        for theta in rope_bases(array, half, name):
-            expected = function(rope_angles(array.shape[-2], half, theta)).astype(array.dtype)
+        for base in rope_bases(array, half, name):
+            expected = function(rope_angles(array.shape[-2], half, base)).astype(array.dtype)
             if np.abs(array - expected).max() <= ROPE_TOLERANCE:
-                return name, {"theta": theta}
+                return name, {"base": base}
     return None
 
 
-def rope_angles(positions: int, half: int, theta: float) -> Any:
-    """float32 throughout, as the published models compute them; shape (positions, 2 half)."""
+def rope_angles(length: int, half: int, base: float) -> Any:
+    """float32 throughout, as the published models compute them; shape (length, 2 half)."""
     exponents = np.arange(0, 2 * half, 2, dtype=np.float32) / np.float32(2 * half)
-    inverse = (np.float32(1.0) / np.float32(theta) ** exponents).astype(np.float32)
-    angles = np.arange(positions, dtype=np.float32)[:, None] * inverse[None, :]
+    inverse = (np.float32(1.0) / np.float32(base) ** exponents).astype(np.float32)
+    angles = np.arange(length, dtype=np.float32)[:, None] * inverse[None, :]
     return np.concatenate([angles, angles], axis=-1)
 
 
@@ -274,7 +286,7 @@ def rope_bases(array: Any, half: int, name: str) -> list[float]:
     return [float(f"{base:.3g}"), float(f"{base:.1g}")] if 1.0 < base < 1e12 else []
 
 
-FORMULAS: tuple[Callable[[Any], Formula], ...] = (full, arange, causal_mask, rope)
+FORMULAS: tuple[Callable[[Any], Formula], ...] = (full, arange, positions, causal_mask, rope)
 
 
 def plain(value: Any) -> Any:

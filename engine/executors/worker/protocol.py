@@ -1,8 +1,8 @@
 """Messages between the pool and its processes: one JSON object and the bytes of its arrays.
 
 A frame is two unsigned 64-bit big-endian lengths, the JSON text, and the arrays one after another
-in row-major order. `message["blocks"]` gives the dtype and shape of each array. bfloat16, which NumPy
-lacks, travels as its uint16 bits under the dtype "bfloat16".
+in row-major order. `message["blocks"]` gives the dtype and shape of each array. bfloat16, which
+NumPy lacks, travels as its uint16 bits under the dtype "bfloat16".
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Block:
 
 
 def send(link: socket.socket, message: dict[str, Any], blocks: Sequence[Block] = ()) -> None:
-    """Send a frame; raises `Closed` where the other side is gone, `TimeoutError` where it is slow."""
+    """Send a frame; raises `Closed` where the other side is gone, `TimeoutError` if it is slow."""
     heads = [{"dtype": one.dtype, "shape": list(one.bits.shape)} for one in blocks]
     text = json.dumps({**message, "blocks": heads}).encode()
     size = sum(one.bits.nbytes for one in blocks)

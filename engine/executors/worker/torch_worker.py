@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib
 import os
+import pkgutil
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any, Callable
@@ -33,6 +36,41 @@ def load() -> dict[str, str]:
     return {"torch": torch.__version__, "numpy": np.__version__}
 
 
+# What the first compilation of a process imports; seconds that each forked worker would pay again.
+_USED_BY_INDUCTOR = (
+    "torch._dynamo.backends.inductor",
+    "torch._dynamo.repro.after_dynamo",
+    "torch._functorch._aot_autograd.subclass_codegen",
+    "torch._inductor.codegen.cpp",
+    "torch._inductor.codegen.cpp_wrapper_cpu_array_ref",
+    "torch._inductor.codegen.cpp_wrapper_gpu",
+    "torch._inductor.codegen.cuda_combined_scheduling",
+    "torch._inductor.codegen.halide",
+    "torch._inductor.codegen.mps",
+    "torch._inductor.codegen.pallas",
+    "torch._inductor.codegen.wrapper_fxir",
+    "torch._inductor.fx_passes.efficient_conv_bn_eval",
+    "torch._inductor.fx_passes.freezing_patterns",
+    "torch._inductor.fx_passes.fuse_attention",
+    "torch._inductor.fx_passes.joint_graph",
+    "torch._inductor.fx_passes.mkldnn_fusion",
+    "torch._inductor.fx_passes.pad_mm",
+    "torch._inductor.fx_passes.post_grad",
+    "torch._inductor.fx_passes.quantization",
+    "torch._inductor.lowering",
+    "torch._inductor.scheduler",
+)
+
+
+def _import_inductor() -> None:
+    patterns = importlib.import_module("torch._inductor.fx_passes.serialized_patterns")
+    found = [one.name for one in pkgutil.iter_modules(patterns.__path__, f"{patterns.__name__}.")]
+    for name in (*_USED_BY_INDUCTOR, *found):
+        # Private modules: another version of PyTorch has others, and then imports them later.
+        with contextlib.suppress(ModuleNotFoundError):
+            importlib.import_module(name)
+
+
 def warm(folder: str) -> dict[str, Any]:
     """Find the vector instructions that the compiler may use, once for all workers; in the zygote.
 
@@ -40,6 +78,7 @@ def warm(folder: str) -> dict[str, Any]:
     """
     from torch._inductor import cpu_vec_isa
 
+    _import_inductor()
     before = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
     try:
