@@ -14,12 +14,39 @@ from typing import TypeAlias
 
 import numpy as np
 
+from engine.errors import BadInput
 from engine.ir.case import Case
 
-__all__ = ["MUTATORS", "OBJECTS", "PRIMITIVES", "Edit", "Effect", "Mutator", "Provenance", "Site", "Sites", "mutator"]
+__all__ = [
+    "ALGEBRA",
+    "AUDEE",
+    "BUG_KIND",
+    "COMET",
+    "DEVMUT",
+    "FLOWMUT_CG",
+    "FLOWMUT_TFG",
+    "FREEFUZZ",
+    "LEMON",
+    "MODELMETA",
+    "MUFFIN",
+    "MUTATORS",
+    "OBJECTS",
+    "POOLS",
+    "PRIMITIVES",
+    "TITANFUZZ",
+    "Edit",
+    "Effect",
+    "Mutator",
+    "Provenance",
+    "Site",
+    "Sites",
+    "mutator",
+    "pool_variants",
+]
 
 OBJECTS = ("tensor", "operator", "interface", "subgraph")
 PRIMITIVES = ("update", "insertion", "deletion", "rewiring")
+POOLS = ("full", "CG", "TFG")
 
 
 class Effect(StrEnum):
@@ -37,6 +64,26 @@ class Provenance:
     source: str
     label: str
     pools: tuple[str, ...]
+
+
+def _source(name: str, *pools: str) -> Callable[[str], Provenance]:
+    return lambda label: Provenance(name, label, pools)
+
+
+# An idea of the computation graph alone is in the pool CG; one that needs what flows along an edge
+# (dtype, layout, alias, gradient, values) or a contract of a call is in the pool TFG.
+LEMON = _source("LEMON", "CG")
+COMET = _source("COMET", "CG")
+DEVMUT = _source("DevMuT", "CG")
+MUFFIN = _source("Muffin", "CG")
+MODELMETA = _source("ModelMeta", "CG")
+AUDEE = _source("AUDEE", "CG")
+FREEFUZZ = _source("FreeFuzz", "CG")
+TITANFUZZ = _source("TitanFuzz", "CG")
+FLOWMUT_CG = _source("FlowMuT", "CG")
+FLOWMUT_TFG = _source("FlowMuT", "TFG")
+ALGEBRA = _source("algebraic law", "CG")
+BUG_KIND = _source("bug kind", "TFG")
 
 
 @dataclass(frozen=True)
@@ -63,7 +110,11 @@ MUTATORS: dict[str, Mutator] = {}
 
 @dataclass(frozen=True)
 class Mutator:
-    """A row of the pool; one row per idea, its `variants` named (parameters of the edit)."""
+    """A row of the pool; one row per idea, its `variants` named (parameters of the edit).
+
+    `is_aliasing`: other names of a storage are meant to see a write. `is_nasty`: values outside an
+    operator's domain are meant.
+    """
 
     name: str
     effect: Effect
@@ -72,6 +123,8 @@ class Mutator:
     provenance: Provenance
     example: tuple[str, str]
     doc: str = field(default="", compare=False)
+    is_aliasing: bool = False
+    is_nasty: bool = False
 
     @property
     def object(self) -> str:
@@ -96,11 +149,13 @@ def mutator(
     provenance: Provenance,
     example: tuple[str, str],
     doc: str = "",
+    aliasing: bool = False,
+    nasty: bool = False,
 ) -> Mutator:
     """Declare a mutation operator and enter it in `MUTATORS`.
 
     `name` is object.primitive.element[.detail], permanent. `edit`: one edit, or several by variant
-    name. `example`: parent and mutant in text form (the body of a graph).
+    name. `example`: parent and mutant as lines of nodes in text form, types left out, for people.
     """
     assert name not in MUTATORS, f"mutator {name} is declared twice"
     parts = name.split(".")
@@ -108,6 +163,18 @@ def mutator(
     assert parts[0] in OBJECTS, f"mutator {name}: unknown object"
     assert parts[1] in PRIMITIVES, f"mutator {name}: unknown primitive"
     variants = dict(edit) if isinstance(edit, Mapping) else {"": edit}
-    row = Mutator(name, effect, sites, variants, provenance, example, doc)
+    row = Mutator(name, effect, sites, variants, provenance, example, doc, aliasing, nasty)
     MUTATORS[name] = row
     return row
+
+
+def pool_variants(pool: str = "full") -> tuple[tuple[Mutator, str], ...]:
+    """Every (mutator, variant) of a pool, in order of declaration."""
+    if pool not in POOLS:
+        raise BadInput("pool", seen=pool, expected=" or ".join(POOLS))
+    return tuple(
+        (row, variant)
+        for row in MUTATORS.values()
+        if pool == "full" or pool in row.provenance.pools
+        for variant in row.variants
+    )

@@ -1,0 +1,312 @@
+"""Candidates of a round: every (mutator, variant, site), found lazily, with the features they are scored by."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from engine import mutators  # noqa: F401 - fills MUTATORS
+from engine.errors import ConstraintViolated
+from engine.ir.case import Case
+from engine.ir.graph import Graph
+from engine.ir.types import Dense
+from engine.mutators.spec import Mutator, Site, pool_variants
+from engine.tfg import Fact, FlowGraph
+
+__all__ = ["FEATURES", "Candidate", "Candidates", "Counts", "candidates"]
+
+Floats = npt.NDArray[np.float64]
+FEATURES = (
+    "site novelty",
+    "tensor-state novelty",
+    "mutator novelty",
+    "downstream reach",
+    "gradient magnitude",
+    "cost",
+    "depth",
+)
+GRADIENT_FLOOR = 1e-8
+"""Mean |gradient| from which on a site counts as reached at all; 1 maps to the feature's value 1."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What may be applied where."""
+
+    mutator: Mutator
+    variant: str
+    site: Site
+
+    @property
+    def label(self) -> str:
+        return f"{self.mutator.name}.{self.variant}" if self.variant else self.mutator.name
+
+
+@dataclass
+class Counts:
+    """How often each element was met, in this campaign: parts of sites, states of tensors, mutators."""
+
+    sites: Counter[str] = field(default_factory=Counter)
+    states: Counter[str] = field(default_factory=Counter)
+    mutators: Counter[str] = field(default_factory=Counter)
+
+    def note(self, elements: tuple[Iterable[str], Iterable[str], Iterable[str]]) -> None:
+        """Count the elements of a candidate that was run (`Candidates.elements`)."""
+        for counter, seen in zip((self.sites, self.states, self.mutators), elements, strict=True):
+            counter.update(seen)
+
+    def to_json(self) -> dict[str, dict[str, int]]:
+        return {
+            "sites": dict(self.sites),
+            "states": dict(self.states),
+            "mutators": dict(self.mutators),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Mapping[str, int]]) -> Counts:
+        return cls(*(Counter(dict(data[name])) for name in ("sites", "states", "mutators")))
+
+
+def novelty(counter: Mapping[str, int], elements: Sequence[str]) -> float:
+    """Mean of 1/sqrt(1+n) over the elements, n being how often each was met; 1 for no elements."""
+    if not elements:
+        return 1.0
+    return sum(1.0 / math.sqrt(1 + counter.get(one, 0)) for one in elements) / len(elements)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A variant with its sites; candidates are numbered block by block."""
+
+    mutator: Mutator
+    variant: str
+    sites: tuple[Site, ...]
+
+
+class Candidates:
+    """The candidates of one case. Sites of a row are looked for when they are asked for.
+
+    `limit`: at most so many sites of each variant are numbered, drawn by `rng`, so that scoring stays
+    cheap where a row fits everywhere; None numbers them all.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        facts: Mapping[str, Fact] | None = None,
+        *,
+        pool: str = "full",
+        counts: Counts | None = None,
+        limit: int | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        self.case = case
+        self.flow = FlowGraph(case.graph, facts)
+        self.counts = counts or Counts()
+        self.variants = pool_variants(pool)
+        self._limit, self._rng = limit, rng
+        self._found: dict[str, tuple[Site, ...]] = {}
+
+    # ---------------------------------------------------------------- numbering
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __getitem__(self, index: int) -> Candidate:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        at = bisect.bisect_right(self._ends, index)
+        block = self._blocks[at]
+        return Candidate(block.mutator, block.variant, block.sites[index - self._start(at)])
+
+    def sites_of(self, row: Mutator) -> tuple[Site, ...]:
+        """Every site of a row, in order."""
+        if row.name not in self._found:
+            self._found[row.name] = tuple(row.sites(self.case))
+        return self._found[row.name]
+
+    @cached_property
+    def _blocks(self) -> tuple[_Block, ...]:
+        every = (_Block(row, variant, self._numbered(row)) for row, variant in self.variants)
+        return tuple(block for block in every if block.sites)
+
+    def _numbered(self, row: Mutator) -> tuple[Site, ...]:
+        sites = self.sites_of(row)
+        if self._limit is None or self._rng is None or len(sites) <= self._limit:
+            return sites
+        chosen = self._rng.choice(len(sites), size=self._limit, replace=False)
+        return tuple(sites[at] for at in sorted(chosen))
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return np.cumsum([len(block.sites) for block in self._blocks]).tolist()
+
+    def _start(self, at: int) -> int:
+        return self._ends[at - 1] if at else 0
+
+    # ---------------------------------------------------------------- drawing
+    @cached_property
+    def _rows(self) -> tuple[tuple[int, ...], ...]:
+        """Blocks of each row, by number."""
+        found: dict[str, list[int]] = {}
+        for at, block in enumerate(self._blocks):
+            found.setdefault(block.mutator.name, []).append(at)
+        return tuple(tuple(blocks) for blocks in found.values())
+
+    def draw(self, rng: np.random.Generator) -> int:
+        """Number of a candidate: a row uniformly, one of its variants, one of its sites.
+
+        Neither rows with many sites nor rows with many variants crowd out the others.
+        """
+        if not self._rows:
+            raise ConstraintViolated("no mutator has a site in this case")
+        blocks = self._rows[int(rng.integers(len(self._rows)))]
+        at = blocks[int(rng.integers(len(blocks)))]
+        return self._start(at) + int(rng.integers(len(self._blocks[at].sites)))
+
+    def choose_uniform(self, rng: np.random.Generator) -> Candidate:
+        """The candidate that `draw` numbers, looking for sites of the chosen row only."""
+        rows: dict[str, list[tuple[Mutator, str]]] = {}
+        for row, variant in self.variants:
+            rows.setdefault(row.name, []).append((row, variant))
+        names = list(rows)
+        while names:
+            name = names.pop(int(rng.integers(len(names))))
+            row, variant = rows[name][int(rng.integers(len(rows[name])))]
+            sites = self.sites_of(row)
+            if sites:
+                return Candidate(row, variant, sites[int(rng.integers(len(sites)))])
+        raise ConstraintViolated("no mutator has a site in this case")
+
+    def sample(self, rng: np.random.Generator) -> Candidate:
+        return self[self.draw(rng)]
+
+    # ---------------------------------------------------------------- features
+    @cached_property
+    def cells(self) -> Sequence[tuple[str, str]]:
+        """(object, primitive) of every numbered candidate."""
+        return [block.mutator.cell for block in self._blocks for _ in block.sites]
+
+    def contexts(self) -> Floats:
+        """Features of every numbered candidate, [n, 7], each about in [0, 1]; see `FEATURES`."""
+        if not self._blocks:
+            return np.zeros((0, len(FEATURES)))
+        known: dict[tuple[str, str, str, int], Floats] = {}
+        rows = [self._block_contexts(block, known) for block in self._blocks]
+        return np.vstack(rows)
+
+    def _block_contexts(
+        self, block: _Block, known: dict[tuple[str, str, str, int], Floats]
+    ) -> Floats:
+        rows = np.empty((len(block.sites), len(FEATURES)))
+        for at, site in enumerate(block.sites):
+            key = (site.value, site.consumer, site.nodes[0] if site.nodes else "", len(site.nodes))
+            if key not in known:
+                known[key] = self._site_features(site)
+            rows[at] = known[key]
+        rows[:, 2] = novelty(self.counts.mutators, _mutator_elements(block.mutator, block.variant))
+        return rows
+
+    def _site_features(self, site: Site) -> Floats:
+        value = site.value or (site.nodes[-1] if site.nodes else "")
+        graph, total = self.case.graph, max(len(self.case.graph.nodes), 1)
+        return np.array(
+            [
+                novelty(self.counts.sites, _site_elements(graph, site)),
+                novelty(self.counts.states, _state_elements(self.flow, value)),
+                0.0,
+                self._reach.get(value, 0) / total,
+                self._gradient(value),
+                self._cost(value),
+                (graph.position.get(value, -1) + 1) / total,
+            ]
+        )
+
+    @cached_property
+    def _reach(self) -> Mapping[str, int]:
+        """Number of nodes downstream of every value; sets of nodes are bits of an integer."""
+        graph = self.case.graph
+        below: dict[str, int] = {}
+        users, position = graph.users, graph.position
+        for name in (*(node.name for node in reversed(graph.nodes)), *graph.input_by_name):
+            bits = 0
+            for user in users[name]:
+                bits |= below[user] | (1 << position[user])
+            below[name] = bits
+        return {name: bits.bit_count() for name, bits in below.items()}
+
+    def _gradient(self, value: str) -> float:
+        """Mean |gradient| on a logarithmic scale: 0 for none or unknown, 1 from 1 upwards."""
+        seen = self.flow.facts(value).summary.get("gradient") if value else None
+        if seen is None or not math.isfinite(seen) or seen <= GRADIENT_FLOOR:
+            return 0.0
+        return min(1.0, 1.0 - math.log10(min(seen, 1.0)) / math.log10(GRADIENT_FLOOR))
+
+    def _cost(self, value: str) -> float:
+        """Elements at the site on a logarithmic scale; a million is about 1."""
+        type_ = self.case.graph.types.get(value)
+        return math.log10(1 + type_.elements) / 6.0 if isinstance(type_, Dense) else 0.0
+
+    def elements(self, candidate: Candidate) -> tuple[list[str], list[str], list[str]]:
+        """What a candidate is made of, for `Counts.note`: site, tensor state, mutator."""
+        site = candidate.site
+        value = site.value or (site.nodes[-1] if site.nodes else "")
+        return (
+            _site_elements(self.case.graph, site),
+            _state_elements(self.flow, value),
+            _mutator_elements(candidate.mutator, candidate.variant),
+        )
+
+
+def _mutator_elements(row: Mutator, variant: str) -> list[str]:
+    return [
+        f"row {row.name}",
+        f"variant {row.name} {variant}",
+        f"cell {row.object}.{row.primitive}",
+    ]
+
+
+def _site_elements(graph: Graph, site: Site) -> list[str]:
+    """Operators of the site, and the operator pairs at the edge it touches."""
+    found = [f"op {graph.by_name[name].op}" for name in site.nodes if name in graph.by_name]
+    if site.value:
+        producer = graph.by_name.get(site.value)
+        made_by = producer.op if producer else "input"
+        readers = (site.consumer,) if site.consumer else graph.users.get(site.value, ())
+        found += [f"edge {made_by}>{graph.by_name[name].op}" for name in readers]
+    return found
+
+
+def _state_elements(flow: FlowGraph, value: str) -> list[str]:
+    """The state of the tensor at the site: dtype, rank, layout, magnitude, gradient, view."""
+    if not value:
+        return []
+    facts = flow.facts(value)
+    rank = None if facts.shape is None else len(facts.shape)
+    return [
+        f"dtype {facts.dtype}",
+        f"rank {rank}",
+        f"layout {facts.layout}",
+        f"magnitude {facts.magnitude}",
+        f"requires_grad {facts.requires_grad}",
+        f"view {facts.is_view}",
+    ]
+
+
+def candidates(
+    case: Case,
+    facts: Mapping[str, Fact] | None = None,
+    *,
+    pool: str = "full",
+    counts: Counts | None = None,
+    limit: int | None = None,
+    rng: np.random.Generator | None = None,
+) -> Candidates:
+    """The candidates of a case; see `Candidates`."""
+    return Candidates(case, facts, pool=pool, counts=counts, limit=limit, rng=rng)

@@ -1,0 +1,290 @@
+"""Legality of a mutant: types in the dirty cone, requirements of operators, effects, and size.
+
+Three kinds, which an ablation can switch off one by one:
+
+* *input*: an operator that the mutation touched, fed by a value from outside the replacement;
+* *internal*: the same, fed by a value that the mutation made;
+* *output*: an operator outside the replacement whose operands the mutation changed, or a graph
+  output that would no longer be defined.
+
+A fourth, *budget*, keeps mutants small enough to run and is never switched off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from engine.errors import ConstraintViolated
+from engine.ir.case import Case
+from engine.ir.graph import Graph, Node
+from engine.ir.types import Csr, Dense, Scalar, Tuple, Type, is_float
+from engine.ops.spec import OPS
+from engine.ops.typing import retype_node
+from engine.tfg import Fact
+
+__all__ = [
+    "BUDGET",
+    "KINDS",
+    "Budget",
+    "Violation",
+    "domain_violations",
+    "effect_violations",
+    "settle",
+    "violations",
+]
+
+KINDS = ("input", "internal", "output")
+ORDINARY = (-2.0, 2.0)
+"""The domain of an operator that is well behaved everywhere near nought: it demands nothing."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How large a mutant may grow: nodes over those of its seed, elements of one value."""
+
+    extra_nodes: int = 40
+    elements: int = 1 << 22
+
+
+BUDGET = Budget()
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One broken constraint. `kind`: "input", "internal", "output" or "budget"."""
+
+    kind: str
+    node: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} constraint at {self.node}: {self.message}"
+
+
+# ------------------------------------------------------------------------------- types
+def settle(
+    graph: Graph, changed: Collection[str], parent: Graph
+) -> tuple[Graph, tuple[Violation, ...]]:
+    """Give every node of the dirty cone its inferred type.
+
+    A node whose operator refuses its operands keeps the type it had and yields a violation, so that
+    an ablation can still run the mutant. `changed`: nodes that were added or edited.
+    """
+    types: dict[str, Type] = {given.name: given.type for given in graph.inputs}
+    before = parent.types
+    dirty = {name for name, type_ in types.items() if before.get(name) != type_}
+    found: list[Violation] = []
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        if node.name in changed or any(name in dirty for name in node.uses):
+            node = _inferred(node, types, changed, found)
+        if before.get(node.name) != node.type or node.name in changed:
+            dirty.add(node.name)
+        types[node.name] = node.type
+        nodes.append(node)
+    return graph.with_nodes(nodes), tuple(found)
+
+
+def _inferred(
+    node: Node, types: Mapping[str, Type], changed: Collection[str], found: list[Violation]
+) -> Node:
+    try:
+        made = retype_node(node, types)
+    except ConstraintViolated as refusal:
+        found.append(Violation(_kind(node, changed), node.name, str(refusal)))
+        return node
+    return node if made == node else made
+
+
+def _kind(node: Node, changed: Collection[str]) -> str:
+    if node.name not in changed:
+        return "output"
+    return "internal" if any(name in changed for name in node.uses) else "input"
+
+
+# ------------------------------------------------------------------------------- effects
+def effect_violations(
+    case: Case, changed: Collection[str], *, aliasing: bool = False
+) -> Iterator[Violation]:
+    """In-place writes: what may be written, and who may still look.
+
+    `aliasing`: the mutation means other names of the same storage to see the write.
+    """
+    graph = case.graph
+    classes = alias_classes(graph)
+    for place, node in enumerate(graph.nodes):
+        if node.writes is None:
+            continue
+        storage = classes[node.writes]
+        late = [
+            user.name
+            for user in graph.nodes[place + 1 :]
+            for name in user.uses
+            if _stale(name, node, classes, storage, graph, aliasing=aliasing)
+        ]
+        if late and (node.name in changed or set(late) & set(changed)):
+            yield Violation(
+                _kind(node, changed),
+                node.name,
+                f"writes into {node.writes}, whose storage {late[0]} reads later under another name",
+            )
+        if node.name in changed:
+            yield from _unwritable(case, node, storage)
+
+
+def _stale(
+    name: str,
+    node: Node,
+    classes: Mapping[str, str],
+    storage: str,
+    graph: Graph,
+    *,
+    aliasing: bool,
+) -> bool:
+    """Whether a read of `name` after the write sees other bytes than the graph says."""
+    if name == node.writes:
+        return True
+    if aliasing or classes[name] != storage or name == node.name:
+        return False
+    made = graph.position.get(name, -1)
+    return made < graph.position[node.name]
+
+
+def _unwritable(case: Case, node: Node, storage: str) -> Iterator[Violation]:
+    written = case.graph.types[node.writes or ""]
+    root = case.graph.input_by_name.get(storage)
+    if isinstance(written, Dense) and written.strides is not None and 0 in written.strides:
+        yield Violation("input", node.name, f"writes into {node.writes}, whose elements overlap")
+    if root is not None and root.requires_grad:
+        yield Violation("input", node.name, f"writes into {storage}, a leaf that needs a gradient")
+    if root is not None and root.layout == "expanded":
+        yield Violation("input", node.name, f"writes into {storage}, whose elements overlap")
+
+
+def alias_classes(graph: Graph) -> Mapping[str, str]:
+    """The storage of every value, named by its oldest value, as far as the graph says."""
+    groups: dict[str, str] = {}
+    classes: dict[str, str] = {}
+    for given in graph.inputs:
+        classes[given.name] = (
+            groups.setdefault(given.alias, given.name) if given.alias else given.name
+        )
+    for node in graph.nodes:
+        base = node.writes or node.views
+        classes[node.name] = classes[base] if base is not None else node.name
+    return classes
+
+
+# ------------------------------------------------------------------------------- domains
+def domain_violations(
+    graph: Graph, facts: Mapping[str, Fact], changed: Collection[str]
+) -> Iterator[Violation]:
+    """Touched operators whose first operand was recorded outside the interval they behave well in.
+
+    Where the operand is new, the interval of a clamp that makes it is known; else nothing is said.
+    """
+    for name in changed:
+        node = graph.by_name.get(name)
+        if node is None or node.op not in OPS or not node.operands or node.operands[0] is None:
+            continue
+        low, high = OPS[node.op].domain
+        bounds = _bounds(node.operands[0], graph, facts)
+        if bounds is None or (low, high) == ORDINARY:
+            continue
+        if (low > ORDINARY[0] and bounds[0] < low) or (high < ORDINARY[1] and bounds[1] > high):
+            yield Violation(
+                _kind(node, changed),
+                name,
+                f"{node.op} behaves well in [{low:g}, {high:g}],"
+                f" {node.operands[0]} was in [{bounds[0]:g}, {bounds[1]:g}]",
+            )
+
+
+def _bounds(value: str, graph: Graph, facts: Mapping[str, Fact]) -> tuple[float, float] | None:
+    fact = facts.get(value)
+    if fact is None or "min" not in fact.summary or "max" not in fact.summary:
+        return None
+    return float(fact.summary["min"]), float(fact.summary["max"])
+
+
+# ------------------------------------------------------------------------------- all together
+def violations(
+    parent: Case,
+    mutant: Case,
+    changed: Collection[str],
+    *,
+    facts: Mapping[str, Fact] | None = None,
+    refused: Iterable[Violation] | None = None,
+    off: Collection[str] = (),
+    aliasing: bool = False,
+    nasty: bool = False,
+    seed_nodes: int | None = None,
+    budget: Budget = BUDGET,
+) -> Iterator[Violation]:
+    """Every constraint that the mutant breaks, except those of the kinds in `off`.
+
+    `aliasing` and `nasty` say that the mutation means what would otherwise be refused: other names
+    of a written storage, values outside the domain of an operator. `refused`: what `settle` found, if
+    the caller has settled the mutant. `seed_nodes`: nodes of the seed of the chain (the parent's by
+    default).
+    """
+    if refused is None:
+        _, refused = settle(mutant.graph, changed, parent.graph)
+    found: list[Iterable[Violation]] = [
+        refused,
+        effect_violations(mutant, changed, aliasing=aliasing),
+        _output_violations(parent, mutant),
+    ]
+    if not nasty and facts:
+        found.append(domain_violations(mutant.graph, facts, changed))
+    for group in found:
+        yield from (one for one in group if one.kind not in off)
+    yield from _over_budget(parent, mutant, changed, seed_nodes, budget)
+
+
+def _output_violations(parent: Case, mutant: Case) -> Iterator[Violation]:
+    types = mutant.graph.types
+    if len(mutant.graph.outputs) < len(parent.graph.outputs):
+        yield Violation("output", "", "the mutant has fewer outputs than its parent")
+    for name in mutant.graph.outputs:
+        if isinstance(types[name], Tuple):
+            yield Violation("output", name, "a graph output must be one value, not several")
+    if mutant.plan.gradient != "none" and not _losses(mutant):
+        yield Violation(
+            "output", "", "a gradient is asked for, and no output of the loss is floating"
+        )
+
+
+def _losses(case: Case) -> list[str]:
+    outputs = case.graph.outputs
+    chosen = case.plan.loss_outputs or tuple(range(len(outputs)))
+    types = case.graph.types
+    return [outputs[at] for at in chosen if at < len(outputs) and _is_floating(types[outputs[at]])]
+
+
+def _is_floating(type_: Type) -> bool:
+    return isinstance(type_, Dense | Csr) and is_float(type_.dtype)
+
+
+def _over_budget(
+    parent: Case,
+    mutant: Case,
+    changed: Collection[str],
+    seed_nodes: int | None,
+    budget: Budget,
+) -> Iterator[Violation]:
+    allowed = (len(parent.graph.nodes) if seed_nodes is None else seed_nodes) + budget.extra_nodes
+    if len(mutant.graph.nodes) > max(allowed, len(parent.graph.nodes)):
+        yield Violation(
+            "budget", "", f"{len(mutant.graph.nodes)} nodes, at most {allowed} are allowed"
+        )
+    before = parent.graph.types
+    for name, type_ in mutant.graph.types.items():
+        if before.get(name) == type_ or isinstance(type_, Scalar | Tuple):
+            continue
+        elements = type_.elements if isinstance(type_, Dense) else type_.nnz
+        if elements > budget.elements:
+            yield Violation(
+                "budget", name, f"{elements} elements, at most {budget.elements} are allowed"
+            )

@@ -1,0 +1,473 @@
+"""What edits are made of: a draft of a graph under edit, operators introduced at a value, adapters.
+
+A draft has a cursor. `emit` puts a node there; `redirect` makes the uses behind the cursor read
+another value. Nothing here repairs: an edit that cannot be made raises `ConstraintViolated`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from engine.errors import ConstraintViolated
+from engine.ir.case import Case, Plan
+from engine.ir.graph import Attr, Formula, Init, Input, Literal, Node, Region
+from engine.ir.types import DTYPES, FLOATS, INTEGERS, Dense, Tuple, Type, dense, is_float
+from engine.ops.spec import FRAMEWORKS, OPS, Form, OpSpec, call_of
+from engine.ops.typing import ITEM, bind, call_of_node, retype_node
+
+__all__ = ["Draft", "forms_of", "legal_attrs", "renamed_uses"]
+
+ORDINARY = (-2.0, 2.0)
+"""A domain that reaches at least so far on a side demands nothing there."""
+
+GROWING = frozenset({"exp", "exp2", "expm1", "sinh", "cosh", "square", "i0", "rpow_scalar"})
+"""Operators whose results outgrow float16 or float32 when they are inserted again and again."""
+
+ATTEMPTS = 48
+"""Attribute combinations that are tried before an operator is said not to fit."""
+
+
+# --------------------------------------------------------------------------------- forms
+def forms_of(
+    node: Node, types: Mapping[str, Type], inputs: Collection[str]
+) -> dict[str, tuple[str, ...]]:
+    """Framework -> names of the forms in which the node's call may be written, plainest first.
+
+    A form whose setup names an operand holds only where that operand is a graph input.
+    """
+    if node.op == ITEM:
+        return {}
+    spec, call = OPS[node.op], call_of_node(node, types)
+    bound = bind(spec, node.operands)
+    return {
+        framework: tuple(
+            name
+            for name in spec.forms_for(framework, call)
+            if _setup_holds(spec.forms[framework][name], bound, inputs)
+        )
+        for framework in FRAMEWORKS
+    }
+
+
+def _setup_holds(
+    form: Form, bound: Mapping[str, str | tuple[str, ...] | None], inputs: Collection[str]
+) -> bool:
+    for operand in form.setup_placeholders & bound.keys():
+        found = bound[operand]
+        if any(
+            one not in inputs for one in (found if isinstance(found, tuple) else (found,)) if one
+        ):
+            return False
+    return True
+
+
+# --------------------------------------------------------------------------------- attributes
+def legal_attrs(spec: OpSpec, rng: np.random.Generator, **fixed: Attr) -> Iterator[dict[str, Attr]]:
+    """Attribute combinations of a row, the ordinary one first, then random ones without repeats.
+
+    Whether one is legal for given operands is not known here.
+    """
+    free = [name for name in spec.attrs if name not in fixed]
+    first = {**{name: spec.attrs[name][0] for name in free}, **fixed}
+    choices = math.prod(len(spec.attrs[name]) for name in free)
+    if choices <= ATTEMPTS:
+        every = [
+            dict(zip(free, one, strict=True))
+            for one in itertools.product(*(spec.attrs[n] for n in free))
+        ]
+        yield from ({**every[at], **fixed} for at in rng.permutation(len(every)))
+        return
+    yield first
+    for _ in range(ATTEMPTS):
+        picked = {name: spec.attrs[name][int(rng.integers(len(spec.attrs[name])))] for name in free}
+        yield {**picked, **fixed}
+
+
+def guard_of(spec: OpSpec) -> tuple[float | None, float | None]:
+    """The bounds within which the first operand is held; None where nothing is demanded."""
+    if spec.name in GROWING:
+        return -4.0, 4.0
+    low, high = spec.domain
+    return (low if low > ORDINARY[0] else None), (high if high < ORDINARY[1] else None)
+
+
+def first_dtype(spec: OpSpec, preferred: str) -> str:
+    """A dtype that the first operand may have: the preferred one if possible."""
+    kind = spec.first.kind
+    table = {"free": DTYPES, "float": FLOATS, "integer": INTEGERS}
+    allowed = spec.dtypes if kind in ("any", "same") else table.get(kind, (kind,))
+    for dtype in (preferred, "float32", "int32", "int64"):
+        if dtype in allowed:
+            return dtype
+    return allowed[0]
+
+
+# --------------------------------------------------------------------------------- uses
+def renamed_uses(node: Node, old: str, new: str, slots: Collection[int] | None = None) -> Node:
+    """The node with uses of `old` replaced: all, or operands at `slots` only."""
+
+    def swapped(at: int, name: str | None) -> str | None:
+        return new if name == old and (slots is None or at in slots) else name
+
+    operands = tuple(swapped(at, name) for at, name in enumerate(node.operands))
+    regions = (
+        node.regions
+        if slots is not None
+        else tuple(_captured(one, old, new) for one in node.regions)
+    )
+    moved = {was: now for was, now in zip(node.operands, operands, strict=True) if was is not None}
+    return replace(
+        node,
+        operands=operands,
+        regions=regions,
+        writes=None if node.writes is None else moved.get(node.writes, node.writes),
+        views=None if node.views is None else moved.get(node.views, node.views),
+    )
+
+
+def _captured(region: Region, old: str, new: str) -> Region:
+    captures = tuple((inner, new if outer == old else outer) for inner, outer in region.captures)
+    return replace(region, captures=captures)
+
+
+# --------------------------------------------------------------------------------- draft
+class Draft:
+    """A case under edit. Use once: place the cursor, emit, redirect, `finish`."""
+
+    def __init__(self, case: Case, rng: np.random.Generator) -> None:
+        self.case = case
+        self.rng = rng
+        self.nodes: list[Node] = list(case.graph.nodes)
+        self.inputs: list[Input] = list(case.graph.inputs)
+        self.outputs: list[str] = list(case.graph.outputs)
+        self.types: dict[str, Type] = dict(case.graph.types)
+        self.plan: Plan = case.plan
+        self.cursor = len(self.nodes)
+        self._reserved = set(self.types)
+        self._number = len(self.nodes)
+
+    # ------------------------------------------------------------------ reading
+    def dense(self, value: str) -> Dense:
+        """The type of a dense value of known shape."""
+        found = self.types[value]
+        if not isinstance(found, Dense) or not found.is_static:
+            raise ConstraintViolated(f"{value}: expected a dense tensor of known shape")
+        return found
+
+    def shape(self, value: str) -> tuple[int, ...]:
+        return self.dense(value).extents
+
+    def node(self, name: str) -> Node:
+        return next(one for one in self.nodes if one.name == name)
+
+    def is_input(self, value: str) -> bool:
+        return any(one.name == value for one in self.inputs)
+
+    def flip(self, chance: float = 0.5) -> bool:
+        return bool(self.rng.random() < chance)
+
+    def pick(self, choices: Sequence[str]) -> str:
+        if not choices:
+            raise ConstraintViolated("nothing to choose from")
+        return choices[int(self.rng.integers(len(choices)))]
+
+    # ------------------------------------------------------------------ placing
+    def after(self, value: str) -> Draft:
+        """Cursor behind the definition of a value (the beginning for a graph input)."""
+        self.cursor = 0
+        for place, node in enumerate(self.nodes):
+            if node.name == value:
+                self.cursor = place + 1
+        return self
+
+    def before(self, name: str) -> Draft:
+        self.cursor = next(place for place, node in enumerate(self.nodes) if node.name == name)
+        return self
+
+    def at_end(self) -> Draft:
+        self.cursor = len(self.nodes)
+        return self
+
+    def fresh(self, stem: str = "v") -> str:
+        """A name that neither the draft nor the parent uses."""
+        while f"{stem}{self._number}" in self._reserved:
+            self._number += 1
+        name = f"{stem}{self._number}"
+        self._reserved.add(name)
+        return name
+
+    # ------------------------------------------------------------------ adding
+    def add_input(
+        self,
+        type_: Dense,
+        init: Init,
+        *,
+        role: str = "constant",
+        stem: str = "k",
+        like: Input | None = None,
+    ) -> str:
+        """A new graph input under a fresh name."""
+        name = self.fresh(stem)
+        base = like or Input(name, type_)
+        self.inputs.append(replace(base, name=name, type=type_, init=init, role=role))
+        self.types[name] = type_
+        return name
+
+    def constant(self, dtype: str, *values: float | int | bool, shape: tuple[int, ...] = ()) -> str:
+        """A constant with its values written out; a scalar tensor by default."""
+        return self.add_input(dense(dtype, *shape), Literal(tuple(values)))
+
+    def full(self, type_: Dense, value: float | int | bool) -> str:
+        init = Formula("full", (("value", value),))
+        return self.add_input(Dense(type_.dtype, type_.extents), init)
+
+    def emit(self, op: str, *operands: str | None, plain: bool = False, **attrs: Attr) -> str:
+        """A node at the cursor; attributes that are not given take their ordinary value.
+
+        It is written in a random form that holds, unless `plain`.
+        """
+        spec = OPS[op]
+        given = {name: values[0] for name, values in spec.attrs.items()} | attrs
+        node = Node(
+            self.fresh(),
+            op,
+            tuple(operands),
+            dense("float32"),
+            tuple(sorted(given.items())),
+        )
+        return self.put(node, plain=plain)
+
+    def put(self, node: Node, *, plain: bool = False) -> str:
+        """A finished node at the cursor, with its type inferred."""
+        node = retype_node(node, self.types)
+        self.nodes.insert(self.cursor, node)
+        self.cursor += 1
+        self.types[node.name] = node.type
+        if not plain and not node.regions:
+            self.reform(node.name)
+        return node.name
+
+    def reform(self, name: str) -> None:
+        """Write a node in random legal forms."""
+        node = self.node(name)
+        held = {one.name for one in self.inputs}
+        for framework, names in forms_of(node, self.types, held).items():
+            if names:
+                node = node.with_form(framework, names[int(self.rng.integers(len(names)))])
+        self.replace_node(node)
+
+    def introduce(self, op: str, value: str, **fixed: Attr) -> str:
+        """An operator whose first operand is `value`; its companions become graph inputs.
+
+        Attributes are drawn until its requirements hold.
+        """
+        spec, given = OPS[op], self.dense(value)
+        refusal = ConstraintViolated(f"{op}: no attributes are legal for {given}")
+        for attrs in legal_attrs(spec, self.rng, **fixed):
+            try:
+                beside = dict(spec.companions(given, attrs)) if spec.companions else {}
+                self._check_beside(spec, given, beside, attrs)
+            except ConstraintViolated as one:
+                refusal = one
+                continue
+            operands: list[str | None] = [value]
+            for operand in spec.operands[1:]:
+                operands += self._companions(beside.get(operand.name), variadic=operand.variadic)
+            return self.emit(op, *operands, **attrs)
+        raise refusal
+
+    def admit(self, op: str, value: str) -> str:
+        """The value in a dtype that the operator takes, held in its domain where that is narrow."""
+        spec, given = OPS[op], self.dense(value)
+        wanted = first_dtype(spec, given.dtype)
+        value = self.cast(value, wanted)
+        low, high = guard_of(spec)
+        if is_float(wanted) and (low is not None or high is not None):
+            value = self.emit("clamp", value, min=low, max=high)
+        return value
+
+    def introduce_fitted(self, op: str, value: str) -> str:
+        """An operator at a value, which is cut or padded to a shape that the operator is listed with
+        where its own will not do."""
+        spec, value = OPS[op], self.admit(op, value)
+        try:
+            return self.introduce(op, value)
+        except ConstraintViolated:
+            shapes = [shape for shape in spec.shapes if 0 not in shape]
+            if not shapes:
+                raise
+        shape = shapes[int(self.rng.integers(len(shapes)))]
+        return self.introduce(op, self.fit(value, dense(self.dense(value).dtype, *shape)))
+
+    def item(self, value: str, index: int) -> str:
+        return self.put(Node(self.fresh(), ITEM, (value,), dense("float32"), (("index", index),)))
+
+    def parts(self, value: str) -> tuple[str, ...]:
+        """The value, or the items of a tuple."""
+        found = self.types[value]
+        if not isinstance(found, Tuple):
+            return (value,)
+        return tuple(self.item(value, index) for index in range(len(found.items)))
+
+    def _check_beside(
+        self,
+        spec: OpSpec,
+        given: Dense,
+        beside: Mapping[str, Input | tuple[Input, ...]],
+        attrs: Mapping[str, Attr],
+    ) -> None:
+        types: list[Type | None] = [given]
+        for operand in spec.operands[1:]:
+            found = beside.get(operand.name)
+            if operand.variadic:
+                types += [one.type for one in found] if isinstance(found, tuple) else []
+            else:
+                types.append(found.type if isinstance(found, Input) else None)
+        spec.check(call_of(spec, types, attrs))
+
+    def _companions(
+        self, found: Input | tuple[Input, ...] | None, *, variadic: bool
+    ) -> list[str | None]:
+        if found is None:
+            return [] if variadic else [None]
+        added: list[str | None] = []
+        for one in found if isinstance(found, tuple) else (found,):
+            if not isinstance(one.type, Dense):
+                raise ConstraintViolated(f"companion {one.name} is no dense tensor")
+            role = "weight" if one.role == "weight" else "constant"
+            stem = "w" if role == "weight" else "k"
+            added.append(self.add_input(one.type, one.init, role=role, stem=stem, like=one))
+        return added
+
+    # ------------------------------------------------------------------ changing
+    def revise(self, node: Node) -> None:
+        """A node in place of the one of its name; users get the type they had, by an adapter."""
+        old = self.types[node.name]
+        node = retype_node(node, self.types)
+        self.replace_node(node)
+        self.types[node.name] = node.type
+        if node.type == old:
+            return
+        if not isinstance(old, Dense):
+            raise ConstraintViolated(f"{node.name}: the result would be {node.type}, was {old}")
+        self.after(node.name)
+        self.redirect(node.name, self.fit(node.name, old))
+
+    def replace_by(self, old: str, new: str) -> None:
+        """Uses of `old` read `new`, fitted to its type; what that leaves unread goes."""
+        self.redirect(old, self.fit(new, self.dense(old)))
+        self.prune()
+
+    def replace_node(self, node: Node) -> None:
+        """The node of the same name, replaced where it stands."""
+        self.nodes = [node if one.name == node.name else one for one in self.nodes]
+
+    def redirect(
+        self,
+        old: str,
+        new: str,
+        *,
+        only: Collection[str] | None = None,
+        slots: Collection[int] | None = None,
+        outputs: bool = True,
+    ) -> None:
+        """Uses of `old` behind the cursor read `new`; `only` these consumers, at these `slots`."""
+        for place in range(self.cursor, len(self.nodes)):
+            node = self.nodes[place]
+            if old in node.uses and (only is None or node.name in only):
+                self.nodes[place] = renamed_uses(node, old, new, slots)
+        if outputs and only is None:
+            self.outputs = [new if name == old else name for name in self.outputs]
+
+    def remove(self, name: str) -> None:
+        """Take a node out; its uses must have been redirected."""
+        place = next(at for at, node in enumerate(self.nodes) if node.name == name)
+        del self.nodes[place]
+        if place < self.cursor:
+            self.cursor -= 1
+
+    def prune(self) -> None:
+        """Drop nodes that nothing reads and that write nothing, then weights and constants."""
+        wanted = set(self.outputs)
+        kept: list[Node] = []
+        for node in reversed(self.nodes):
+            if node.name in wanted or node.writes is not None:
+                kept.append(node)
+                wanted.update(node.uses)
+        self.nodes = kept[::-1]
+        self.inputs = [one for one in self.inputs if one.name in wanted or one.role == "input"]
+
+    def add_output(self, value: str) -> None:
+        """A further output; a loss that used all outputs may use this one as well."""
+        self.outputs.append(value)
+
+    def finish(self) -> Case:
+        graph = replace(
+            self.case.graph,
+            inputs=tuple(self.inputs),
+            nodes=tuple(self.nodes),
+            outputs=tuple(self.outputs),
+        )
+        return replace(self.case, graph=graph, plan=self.plan)
+
+    # ------------------------------------------------------------------ adapters
+    def cast(self, value: str, dtype: str) -> str:
+        """The value in a dtype; itself where it has it already."""
+        return value if self.dense(value).dtype == dtype else self.emit("cast", value, dtype=dtype)
+
+    def reshape(self, value: str, shape: tuple[int, ...]) -> str:
+        return value if self.shape(value) == shape else self.emit("reshape", value, shape=shape)
+
+    def fit(self, value: str, wanted: Dense) -> str:
+        """The value brought to a wanted dtype and shape: cast, then broadcast, reshape, cut or pad."""
+        value = self.cast(value, wanted.dtype)
+        have, want = self.shape(value), wanted.extents
+        if have == want:
+            return value
+        if math.prod(have) == math.prod(want):
+            return self.reshape(value, want)
+        if _expands(have, want):
+            return self.emit("expand", value, shape=want)
+        return self._resize(value, want)
+
+    def _resize(self, value: str, want: tuple[int, ...]) -> str:
+        count, total = math.prod(self.shape(value)), math.prod(want)
+        if count == 0 or total == 0:
+            raise ConstraintViolated(f"{value}: an empty tensor cannot be fitted to {want}")
+        flat = self.reshape(value, (count,))
+        if count < total:
+            repeats = -(-total // count)
+            spread = self.emit("expand", self.reshape(flat, (1, count)), shape=(repeats, count))
+            flat = self.reshape(spread, (repeats * count,))
+        if math.prod(self.shape(flat)) > total:
+            flat = self.emit("slice", flat, dim=0, start=0, stop=total, step=1)
+        return self.reshape(flat, want)
+
+    def bounded(self, value: str, low: float = -4.0, high: float = 4.0) -> str:
+        """The value held in an interval, so that what follows stays well conditioned."""
+        if not is_float(self.dense(value).dtype):
+            return self.emit("clamp", value, min=int(low), max=int(high))
+        return self.emit("clamp", value, min=low, max=high)
+
+    def scaled(self, value: str, factor: float) -> str:
+        return self.emit("mul_scalar", value, value=factor)
+
+    def fold_back(self, base: str, side: str, factor: float = 0.125) -> str:
+        """`base + factor * side`, with the side fitted to the base and bounded."""
+        wanted = self.dense(base)
+        if not is_float(wanted.dtype):
+            raise ConstraintViolated(f"{base}: a side branch is folded into floating values only")
+        fitted = self.bounded(self.fit(side, wanted))
+        return self.emit("add", base, self.scaled(fitted, factor))
+
+
+def _expands(have: tuple[int, ...], want: tuple[int, ...]) -> bool:
+    if len(have) > len(want):
+        return False
+    padded = (1,) * (len(want) - len(have)) + have
+    return all(small in (1, large) for small, large in zip(padded, want, strict=True))

@@ -1,0 +1,171 @@
+"""Effects: copies and views that are written in place, and who sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from engine.errors import ConstraintViolated
+from engine.ir.case import Case
+from engine.mutators.edits import Draft
+from engine.mutators.sites import is_floating, values
+from engine.mutators.spec import BUG_KIND, FLOWMUT_TFG, Edit, Effect, Site, mutator
+from engine.ops.spec import OPS
+
+COMPUTED = values(lambda type_: is_floating(type_) and type_.rank >= 1 and type_.elements > 1)
+
+WRITERS = tuple(
+    spec.name
+    for spec in OPS.values()
+    if spec.writes is not None and spec.tags.isdisjoint({"control", "random", "sparse"})
+)
+"""Operators that write their first operand."""
+
+
+def _write(draft: Draft, op: str, target: str) -> str:
+    """The write, with companions; the result is the next version of the target."""
+    return draft.parts(draft.introduce(op, target))[0]
+
+
+def on_a_copy(copy: Callable[[Draft, str], str], op: str) -> Edit:
+    """A copy is written; the users go on with the written copy, the original stays an operand."""
+
+    def edit(case: Case, site: Site, rng: np.random.Generator) -> Case:
+        draft = Draft(case, rng).after(site.value)
+        target = copy(draft, site.value)
+        written = _write(draft, op, target)
+        draft.redirect(site.value, draft.fit(written, draft.dense(site.value)))
+        return draft.finish()
+
+    return edit
+
+
+def beside_a_copy(copy: Callable[[Draft, str], str], op: str) -> Edit:
+    """A copy is written and shown as an output; the users keep the original, which must not move."""
+
+    def edit(case: Case, site: Site, rng: np.random.Generator) -> Case:
+        draft = Draft(case, rng).after(site.value)
+        written = _write(draft, op, copy(draft, site.value))
+        draft.add_output(written)
+        return draft.finish()
+
+    return edit
+
+
+def through_a_view(view: Callable[[Draft, str], str], op: str) -> Edit:
+    """A copy, a view of it, a write into the view; then the users read the copy."""
+
+    def edit(case: Case, site: Site, rng: np.random.Generator) -> Case:
+        draft = Draft(case, rng).after(site.value)
+        base = draft.emit("clone", site.value)
+        _write(draft, op, view(draft, base))
+        draft.redirect(site.value, base)
+        return draft.finish()
+
+    return edit
+
+
+def _clone(draft: Draft, value: str) -> str:
+    return draft.emit("clone", value)
+
+
+def _add_nought(draft: Draft, value: str) -> str:
+    return draft.emit("add_scalar", value, value=0)
+
+
+def _times_one(draft: Draft, value: str) -> str:
+    return draft.emit("mul_scalar", value, value=1)
+
+
+def _transposed_copy(draft: Draft, value: str) -> str:
+    rank = len(draft.shape(value))
+    turned = draft.emit("transpose", draft.emit("clone", value), dim0=0, dim1=rank - 1)
+    return draft.emit("transpose", draft.emit("contiguous", turned), dim0=0, dim1=rank - 1)
+
+
+def _doubled(draft: Draft, value: str) -> str:
+    return draft.emit("concat", value, value, dim=0)
+
+
+COPIES: dict[str, Callable[[Draft, str], str]] = {
+    "clone": _clone,
+    "add_nought": _add_nought,
+    "times_one": _times_one,
+    "concatenated": _doubled,
+}
+
+
+def _half(draft: Draft, value: str) -> str:
+    axis = int(draft.rng.integers(len(draft.shape(value))))
+    extent = draft.shape(value)[axis]
+    return draft.emit("slice", value, dim=axis, start=0, stop=max(extent // 2, 1), step=1)
+
+
+def _every_second(draft: Draft, value: str) -> str:
+    axis = int(draft.rng.integers(len(draft.shape(value))))
+    return draft.emit("slice", value, dim=axis, start=0, stop=None, step=2)
+
+
+def _row(draft: Draft, value: str) -> str:
+    return draft.emit("select", value, dim=0, index=0)
+
+
+def _turned(draft: Draft, value: str) -> str:
+    rank = len(draft.shape(value))
+    if rank < 2:
+        raise ConstraintViolated(f"{value}: one axis cannot be transposed")
+    return draft.emit("transpose", value, dim0=0, dim1=rank - 1)
+
+
+def _flat(draft: Draft, value: str) -> str:
+    return draft.emit("reshape", value, shape=(draft.dense(value).elements,))
+
+
+VIEWS: dict[str, Callable[[Draft, str], str]] = {
+    "half": _half,
+    "every_second": _every_second,
+    "row": _row,
+    "transposed": _turned,
+    "flat": _flat,
+}
+
+if WRITERS:
+    for _name, _copy in COPIES.items():
+        mutator(
+            f"tensor.update.inplace.{_name}",
+            effect=Effect.CHANGING,
+            sites=COMPUTED,
+            edit={op: on_a_copy(_copy, op) for op in WRITERS},
+            provenance=BUG_KIND("in place"),
+            example=("y = exp(x)", "c = clone(x)\nw = add_(c, k) writes c\ny = exp(w)"),
+            doc=f"An in-place write into a copy ({_name}); the users go on with what was written.",
+        )
+    mutator(
+        "tensor.insertion.inplace.beside",
+        effect=Effect.CHANGING,
+        sites=COMPUTED,
+        edit={
+            f"{op}.{name}": beside_a_copy(copy, op)
+            for op in WRITERS
+            for name, copy in COPIES.items()
+            if name in ("clone", "add_nought")
+        },
+        provenance=BUG_KIND("aliasing"),
+        example=("y = exp(x)", "c = clone(x)\nw = mul_(c, k) writes c\ny = exp(x)\nreturn y, w"),
+        doc="A copy is written; the original must not move, and both are looked at.",
+    )
+    for _name, _view in VIEWS.items():
+        mutator(
+            f"tensor.update.inplace.view.{_name}",
+            effect=Effect.CHANGING,
+            sites=COMPUTED,
+            edit={op: through_a_view(_view, op) for op in WRITERS},
+            provenance=FLOWMUT_TFG("alias"),
+            example=(
+                "y = exp(x)",
+                "c = clone(x)\nv = select(c; index=0)\nw = add_(v, k) writes v\ny = exp(c)",
+            ),
+            aliasing=True,
+            doc=f"A write through a view ({_name}) of a copy, then a read of the copy.",
+        )
