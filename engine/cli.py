@@ -24,7 +24,7 @@ from engine.ir.case import Case
 from engine.ir.codec import load_case, save_case
 from engine.ir.text import print_case
 from engine.listing import list_modes, list_mutators, list_ops, list_seeds
-from engine.minimiser import Budget, minimise
+from engine.minimiser import Budget, minimise, renamed
 from engine.runfolder import RunFolder
 from engine.script import write_script
 from engine.seeds import SEEDS
@@ -244,7 +244,7 @@ def _minimise(given: argparse.Namespace) -> int:
         def keeps(case: Case) -> bool:
             return failed_with(bench.trial(case, blobs, modes=modes), divergence.key)
 
-        small = minimise(trial.case, blobs, keeps, budget=Budget(seconds=given.seconds))
+        small = renamed(minimise(trial.case, blobs, keeps, budget=Budget(seconds=given.seconds)))
         final = bench.trial(small, blobs, modes=modes)
         kept = next(one for one in final.verdict.divergences if one.key == divergence.key)
         script = write_script(final.comparison, kept, blobs, title=final.verdict.reason)

@@ -15,7 +15,7 @@ from engine.finding import Finding, ModeAnswer, Reproduction
 from engine.ir.case import Case
 from engine.ir.graph import Graph
 from engine.ir.text import print_case
-from engine.minimiser import Budget, minimise
+from engine.minimiser import Budget, minimise, renamed
 from engine.oracles.comparison import framework_of
 from engine.oracles.judge import describe
 from engine.oracles.keys import signature_parts
@@ -61,7 +61,7 @@ def report(
 
     if not keeps(found.case):
         return
-    small = minimise(found.case, found.blobs, keeps, budget=Budget(seconds=seconds))
+    small = renamed(minimise(found.case, found.blobs, keeps, budget=Budget(seconds=seconds)))
     trial = bench.trial(small, found.blobs, modes=modes)
     divergence = next((one for one in trial.verdict.divergences if one.key == key), None)
     if divergence is None:

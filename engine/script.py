@@ -22,6 +22,7 @@ from engine.ir.graph import Formula, Input, Literal, Random
 from engine.ir.types import Dense
 from engine.ir.values import materialise
 from engine.oracles.comparison import BASELINE, Comparison
+from engine.oracles.judge import describe
 from engine.oracles.numeric import tolerance_of
 from engine.oracles.verdict import Divergence, Kind
 
@@ -49,7 +50,7 @@ def write_script(
     values = materialise(case.graph, blobs)
     mode = divergence.modes[-1]
     parts = [
-        f'"""{title}"""',
+        f'"""{title}.\n\n{describe(divergence)}.\n"""',
         _imports(lowered),
         _inputs(case, values, divergence.framework),
         _body(lowered),
@@ -100,8 +101,19 @@ def _environment(folder: str) -> dict[str, str]:
 
 # ------------------------------------------------------------------------------------- source
 def _imports(lowered: Lowered) -> str:
+    """What the source imports, and what the lines round it need."""
     lines = [line for line in lowered.source.splitlines() if line.startswith(("import ", "from "))]
-    return "\n".join(["import numpy as np", *(one for one in lines if one != "import numpy as np")])
+    if lowered.framework == "torch":
+        needed = ["import torch"]
+    else:
+        needed = ["import mindspore as ms"]
+        names = {"Tensor"}
+        for line in lines:
+            names.update(line.removeprefix("from mindspore import ").split(", "))
+        names = {one for one in names if not one.startswith("import ")}
+        lines = [line for line in lines if not line.startswith("from mindspore import ")]
+        needed.append(f"from mindspore import {', '.join(sorted(names))}")
+    return "\n".join(dict.fromkeys(["import numpy as np", *needed, *lines]))
 
 
 def _body(lowered: Lowered) -> str:

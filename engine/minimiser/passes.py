@@ -150,6 +150,16 @@ def drop_leading_axes(case: Case, blobs: Blobs) -> Iterator[Case]:
             yield from _retyped(case, {name: one})
 
 
+def flatten_inputs(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """All inputs of one shape as vectors."""
+    changes = {}
+    for given in case.graph.inputs:
+        if isinstance(given.type, Dense) and given.type.rank > 1:
+            changes[given.name] = _stored(given, _array(given, blobs).ravel(), blobs)
+    if changes:
+        yield from _retyped(case, changes)
+
+
 # -------------------------------------------------------------------------------- simplification
 def plain_forms(case: Case, blobs: Blobs) -> Iterator[Case]:
     """All calls in their plainest form, then one at a time."""
@@ -240,6 +250,9 @@ def _plain_inits(given: Input, blobs: Blobs) -> list[Literal | Formula | Random]
             options.extend(
                 Literal(tuple(float(x) for x in np.round(wide, digits))) for digits in (0, 1, 2)
             )
+            options.extend(
+                Literal(tuple(float(f"{x:.{digits}g}") for x in wide)) for digits in (1, 3)
+            )
             options.append(Literal(tuple(float(x) for x in wide)))
         elif given.type.dtype == "bool":
             options.append(Literal(tuple(bool(x) for x in flat)))
@@ -260,6 +273,7 @@ PASSES: dict[str, Callable[[Case, Blobs], Iterator[Case]]] = {
     "shrink extents": shrink_extents,
     "shrink one axis": shrink_one_axis,
     "drop leading axes": drop_leading_axes,
+    "flatten inputs": flatten_inputs,
     "merge inputs": merge_inputs,
     "plain forms": plain_forms,
     "plain attributes": plain_attributes,
