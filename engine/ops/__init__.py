@@ -1,6 +1,17 @@
 """The operator vocabulary, as tables: importing this package fills `OPS`."""
 
-from engine.ops import activations, arithmetic, compare, elementwise, reductions, scalars
+from engine.ops import (
+    activations,
+    arithmetic,
+    compare,
+    convolution,
+    elementwise,
+    linear,
+    normalisation,
+    reductions,
+    scalars,
+    shape,
+)
 from engine.ops.spec import (
     FORM_NAMES,
     FRAMEWORKS,
@@ -29,8 +40,12 @@ __all__ = [
     "arithmetic",
     "call_of",
     "compare",
+    "convolution",
     "elementwise",
+    "linear",
+    "normalisation",
     "op",
     "reductions",
     "scalars",
+    "shape",
 ]

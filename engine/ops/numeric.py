@@ -57,9 +57,9 @@ def sliding(
     """Windows over the last axes: shape (..., *positions, *kernel), a view."""
     count = len(kernel)
     span = tuple((k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True))
-    axes = tuple(range(x.ndim - count, x.ndim))
+    axes: Any = tuple(range(x.ndim - count, x.ndim))  # the stub knows no tuple of axes
     windows = np.lib.stride_tricks.sliding_window_view(x, span, axis=axes)
     lead = (slice(None),) * (x.ndim - count)
-    return windows[
-        (*lead, *(slice(None, None, s) for s in stride), *(slice(None, None, d) for d in dilation))
-    ]
+    steps = (*stride, *dilation)
+    found: Array = windows[(*lead, *(slice(None, None, step) for step in steps))]
+    return found

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
 from engine.errors import ConstraintViolated
 from engine.ir.types import DTYPES, FLOATS, INTEGERS, Dense
-from engine.ops.spec import OpCall
+from engine.ops.spec import Form, OpCall
 
 __all__ = [
     "FLOAT_CPU",
@@ -25,6 +25,7 @@ __all__ = [
     "has",
     "lacks",
     "like",
+    "limited",
     "many_integers",
     "mindspore_method",
     "mindspore_primitive",
@@ -32,6 +33,7 @@ __all__ = [
     "product",
     "resized",
     "same_as_first",
+    "shape_of",
     "static",
     "torch_method",
 ]
@@ -157,3 +159,20 @@ def mindspore_primitive(name: str, function: str) -> str:
 def default(api: str, given: str) -> str:
     """Where a signature states the default that a form leaves out."""
     return f"{api}: the signature's default is {given}"
+
+
+def limited(dtypes: tuple[str, ...], forms: Mapping[str, str | Form]) -> dict[str, Form]:
+    """The forms, with these dtypes of the first operand where a form names none itself."""
+    found = {name: Form(one) if isinstance(one, str) else one for name, one in forms.items()}
+    return {
+        name: one if one.dtypes is not None else replace(one, dtypes=dtypes)
+        for name, one in found.items()
+    }
+
+
+def shape_of(given: Dense, *ranks: int) -> tuple[int, ...]:
+    """The concrete shape of a tensor of one of these ranks; `ConstraintViolated` otherwise."""
+    if given.rank not in ranks:
+        wanted = " or ".join(map(str, ranks))
+        raise ConstraintViolated(f"a tensor of rank {given.rank}, expected rank {wanted}")
+    return static(given)
