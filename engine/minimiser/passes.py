@@ -120,9 +120,8 @@ def shrink_extents(case: Case, blobs: Blobs) -> Iterator[Case]:
         if extent > 1
     }
     for extent in sorted(extents, reverse=True):
-        for smaller in dict.fromkeys((1, 2, 3, extent // 2, extent - 1)):
-            if 0 < smaller < extent:
-                yield from _resized(case, blobs, extent, smaller)
+        for part in _parts(extent):
+            yield from _resized(case, blobs, extent, part)
 
 
 def shrink_one_axis(case: Case, blobs: Blobs) -> Iterator[Case]:
@@ -131,11 +130,9 @@ def shrink_one_axis(case: Case, blobs: Blobs) -> Iterator[Case]:
         if not isinstance(given.type, Dense):
             continue
         for axis, extent in enumerate(given.type.extents):
-            for smaller in dict.fromkeys((1, 2, extent // 2)):
-                if 0 < smaller < extent:
-                    array = _array(given, blobs)
-                    sliced = np.take(array, range(smaller), axis=axis)
-                    yield from _retyped(case, {given.name: _stored(given, sliced, blobs)})
+            for part in _parts(extent):
+                sliced = np.take(_array(given, blobs), part, axis=axis)
+                yield from _retyped(case, {given.name: _stored(given, sliced, blobs)})
 
 
 def drop_leading_axes(case: Case, blobs: Blobs) -> Iterator[Case]:
@@ -316,16 +313,25 @@ def _retyped(case: Case, changes: dict[str, Input]) -> Iterator[Case]:
         return
 
 
-def _resized(case: Case, blobs: Blobs, extent: int, smaller: int) -> Iterator[Case]:
+def _parts(extent: int) -> Iterator[range]:
+    """Indices to keep of an axis: one, two, half, all but one; from the start and from the end."""
+    for smaller in dict.fromkeys((1, 2, 3, extent // 2, extent - 1)):
+        if not 0 < smaller < extent:
+            continue
+        starts = range(min(extent, 16)) if smaller == 1 else (0, extent - smaller)
+        yield from (range(start, start + smaller) for start in starts)
+
+
+def _resized(case: Case, blobs: Blobs, extent: int, part: range) -> Iterator[Case]:
     changes = {}
     for given in case.graph.inputs:
         if isinstance(given.type, Dense) and extent in given.type.extents:
             array = _array(given, blobs)
             for axis, length in enumerate(given.type.extents):
                 if length == extent:
-                    array = np.take(array, range(smaller), axis=axis)
+                    array = np.take(array, part, axis=axis)
             changes[given.name] = _stored(given, array, blobs)
-    nodes = tuple(_with_extent(node, extent, smaller) for node in case.graph.nodes)
+    nodes = tuple(_with_extent(node, extent, len(part)) for node in case.graph.nodes)
     for attempt in (nodes, case.graph.nodes):
         yield from _retyped(case.with_graph(case.graph.with_nodes(attempt)), changes)
 

@@ -1,0 +1,154 @@
+"""The minimiser: reaches a stated minimum, is idempotent, keeps the failure, grows nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.executors.outcome import Array
+from engine.executors.reference import evaluate
+from engine.ir.case import Case
+from engine.ir.check import check
+from engine.ir.graph import Literal
+from engine.ir.text import parse_case, print_case
+from engine.ir.values import materialise
+from engine.minimiser import Budget, minimise, renamed, size
+
+CHAIN = """case 1
+graph chain
+  input x: float32[4,6] = normal(seed=1, mean=0.0, std=1.0)
+  input y: float32[4,6] = normal(seed=2, mean=0.0, std=1.0)
+  v0: float32[4,6] = exp(x)
+  v1: float32[4,6] = add(v0, y)
+  v2: float32[4,6] = sqrt(v1)
+  v3: float32[4,6] = abs(v2)
+  v4: float32[4,6] = tanh(v3) as torch:method
+  v5: float32[4,6] = neg(v4)
+  return v1, v5
+plan
+  call
+  call
+  gradient reverse
+  check values gradients state
+"""
+
+
+def has_nan_from_sqrt(blobs: dict[str, Array]) -> Callable[[Case], bool]:
+    """A stand-in for a framework: fails where a square root answers NaN for a finite operand."""
+
+    def keeps(case: Case) -> bool:
+        values = evaluate(case.graph, materialise(case.graph, blobs))
+        return any(
+            np.isnan(values[node.name]).any() and not np.isnan(values[node.operands[0] or ""]).any()
+            for node in case.graph.nodes
+            if node.op == "sqrt"
+        )
+
+    return keeps
+
+
+def shrink(text: str) -> tuple[Case, dict[str, Array]]:
+    blobs: dict[str, Array] = {}
+    budget = Budget(attempts=2000, seconds=1e9)
+    return minimise(parse_case(text), blobs, has_nan_from_sqrt(blobs), budget=budget), blobs
+
+
+def test_one_operator_on_one_number_remains() -> None:
+    small, _ = shrink(CHAIN)
+    assert [node.op for node in small.graph.nodes] == ["sqrt"]
+    assert [one.type.elements for one in small.graph.inputs] == [1]  # type: ignore[union-attr]
+    assert small.plan.gradient == "none"
+    assert len(small.plan.calls) == 1
+    assert isinstance(small.graph.inputs[0].init, Literal)
+
+
+def test_minimising_twice_changes_nothing() -> None:
+    small, blobs = shrink(CHAIN)
+    again = minimise(
+        small, blobs, has_nan_from_sqrt(blobs), budget=Budget(attempts=2000, seconds=1e9)
+    )
+    assert print_case(again) == print_case(small)
+
+
+def test_the_budget_ends_the_search() -> None:
+    blobs: dict[str, Array] = {}
+    budget = Budget(attempts=1, seconds=1e9)
+    minimise(parse_case(CHAIN), blobs, has_nan_from_sqrt(blobs), budget=budget)
+    assert budget.spent == 1
+
+
+def test_time_is_a_budget_too() -> None:
+    ticks = iter(range(0, 1000, 10))
+    budget = Budget(attempts=10_000, seconds=25, clock=lambda: next(ticks))
+    blobs: dict[str, Array] = {}
+    minimise(parse_case(CHAIN), blobs, has_nan_from_sqrt(blobs), budget=budget)
+    assert budget.spent < 5
+
+
+@pytest.mark.parametrize("depth", [1, 3, 6])
+def test_the_failing_operator_is_found_at_any_depth(depth: int) -> None:
+    lines = [f"  w{at}: float32[3] = neg({f'w{at - 1}' if at else 'x'})" for at in range(depth)]
+    text = "\n".join(
+        [
+            "case 1",
+            "graph deep",
+            "  input x: float32[3] = [1.0, -2.0, 3.0]",
+            *lines,
+            f"  s: float32[3] = sqrt(w{depth - 1})",
+            "  t: float32[3] = abs(s)",
+            "  return t",
+            "plan",
+            "  call",
+            "  check values",
+            "",
+        ]
+    )
+    small, _ = shrink(text)
+    assert [node.op for node in small.graph.nodes] == ["sqrt"]
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    ops=st.lists(st.sampled_from(["neg", "abs", "tanh", "exp"]), min_size=1, max_size=5),
+    seed=st.integers(0, 50),
+)
+def test_what_is_kept_fails_is_legal_and_no_larger(ops: list[str], seed: int) -> None:
+    lines = [
+        f"  w{at}: float32[2,3] = {op}({f'w{at - 1}' if at else 'x'})" for at, op in enumerate(ops)
+    ]
+    text = "\n".join(
+        [
+            "case 1",
+            "graph random",
+            f"  input x: float32[2,3] = normal(seed={seed}, mean=-1.0, std=2.0)",
+            *lines,
+            f"  s: float32[2,3] = sqrt(w{len(ops) - 1})",
+            "  return s",
+            "plan",
+            "  call",
+            "  check values state",
+            "",
+        ]
+    )
+    case = parse_case(text)
+    blobs: dict[str, Array] = {}
+    keeps = has_nan_from_sqrt(blobs)
+    if not keeps(case):
+        return
+    small = minimise(case, blobs, keeps, budget=Budget(attempts=500, seconds=1e9))
+    check(small)
+    assert keeps(small)
+    assert size(small) <= size(case)
+
+
+def test_short_names_keep_the_structure() -> None:
+    case = parse_case(CHAIN)
+    short = renamed(case)
+    check(short)
+    assert [one.name for one in short.graph.inputs] == ["x", "y"]
+    assert [node.op for node in short.graph.nodes] == [node.op for node in case.graph.nodes]
+    assert short.graph.outputs == ("b", "a1")

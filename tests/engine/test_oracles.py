@@ -1,0 +1,251 @@
+"""Oracles: each kind of difference is seen, the right mode is accused, and noise is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.executors.outcome import Answer, Array, CallAnswer, Failure, Outcome, Status
+from engine.executors.reference import evaluate
+from engine.finding import Symptom
+from engine.ir.case import Case
+from engine.ir.text import parse_case
+from engine.ir.values import materialise
+from engine.oracles.comparison import Comparison, Gradients
+from engine.oracles.judge import judge
+from engine.oracles.keys import normalise
+from engine.oracles.referee import Referee
+from engine.oracles.verdict import Kind, Ruling, Verdict
+
+MODES = ("torch-eager", "torch-aot", "mindspore-pynative", "mindspore-graph")
+EXP = """case 1
+graph exponential
+  input x: float32[2,3] = normal(seed=0, mean=0.0, std=1.0)
+  v0: float32[2,3] = exp(x)
+  return v0
+plan
+  call
+  check values state
+"""
+
+
+def case_of(text: str = EXP) -> Case:
+    return parse_case(text)
+
+
+def right_outcomes(case: Case) -> dict[str, Outcome]:
+    """What every mode answers when nothing is wrong."""
+    values = evaluate(case.graph, materialise(case.graph, {}))
+    outputs = tuple(answer_of(values[name]) for name in case.graph.outputs)
+    call = CallAnswer("tensor", outputs)
+    return {mode: Outcome(mode, Status.OK, (call,)) for mode in MODES}
+
+
+def answer_of(array: Array) -> Answer:
+    return Answer(array.dtype.name, array.shape, array)
+
+
+def with_output(outcome: Outcome, array: Array) -> Outcome:
+    return replace(outcome, calls=(CallAnswer("tensor", (answer_of(array),)),))
+
+
+def raising(mode: str, message: str, kind: str = "RuntimeError", node: str = "v0") -> Outcome:
+    failure = Failure(kind, message, "", "call 0", node)
+    return Outcome(mode, Status.RAISED, failure=failure)
+
+
+def ruling(
+    case: Case, outcomes: Mapping[str, Outcome], *, lists_cpu: bool | None = True
+) -> Verdict:
+    referee = Referee(case, materialise(case.graph, {}))
+    return judge(Comparison(case, outcomes, (referee,), lambda framework, node: lists_cpu))
+
+
+def test_equal_answers_pass() -> None:
+    case = case_of()
+    assert ruling(case, right_outcomes(case)).ruling is Ruling.PASS
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_wrong_values_accuse_the_mode_that_is_far_from_float64(mode: str) -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    array = outcomes[mode].calls[0].outputs[0].array
+    assert array is not None
+    outcomes[mode] = with_output(outcomes[mode], (array * np.float32(1.01)).astype(np.float32))
+    verdict = ruling(case, outcomes)
+    assert [(one.kind, one.modes) for one in verdict.divergences] == [(Kind.VALUES, (mode,))]
+    assert verdict.divergences[0].symptom is Symptom.NUMERICAL
+
+
+def test_a_difference_of_rounding_is_no_divergence() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    array = outcomes["torch-aot"].calls[0].outputs[0].array
+    assert array is not None
+    nudged = np.nextafter(array, np.float32(np.inf))
+    outcomes["torch-aot"] = with_output(outcomes["torch-aot"], nudged)
+    assert ruling(case, outcomes).ruling is Ruling.PASS
+
+
+def test_when_every_mode_differs_from_the_referee_nobody_is_accused() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    for mode, outcome in outcomes.items():
+        array = outcome.calls[0].outputs[0].array
+        assert array is not None
+        outcomes[mode] = with_output(outcome, (array + np.float32(0.5)).astype(np.float32))
+    assert ruling(case, outcomes).ruling is Ruling.INCONCLUSIVE
+
+
+def test_a_cancelled_sum_is_ill_conditioned_and_not_a_bug() -> None:
+    text = """case 1
+graph cancellation
+  input x: float32[4] = [10000000.0, 3.0, 1e6, 77.0]
+  input y: float32[4] = [10000000.0, 3.0, 1e6, 77.0]
+  v0: float32[4] = sub(x, y)
+  v1: float32[4] = log(v0)
+  return v1
+plan
+  call
+  check values state
+"""
+    case = case_of(text)
+    outcomes = right_outcomes(case)
+    outcomes["torch-aot"] = with_output(
+        outcomes["torch-aot"], np.array([-12.0, -15.0, -9.0, -20.0], np.float32)
+    )
+    assert not ruling(case, outcomes).failed
+
+
+def test_a_lost_nan_is_seen() -> None:
+    text = EXP.replace("normal(seed=0, mean=0.0, std=1.0)", "formula full(value=nan)")
+    case = case_of(text)
+    outcomes = right_outcomes(case)
+    outcomes["mindspore-graph"] = with_output(
+        outcomes["mindspore-graph"], np.zeros((2, 3), np.float32)
+    )
+    verdict = ruling(case, outcomes)
+    assert verdict.divergences[0].kind is Kind.NONFINITE
+    assert verdict.divergences[0].modes == ("mindspore-graph",)
+
+
+def test_another_dtype_in_one_mode_is_seen_and_hides_its_values() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    outcomes["torch-aot"] = with_output(outcomes["torch-aot"], np.zeros((2, 3), np.float64))
+    verdict = ruling(case, outcomes)
+    assert [one.kind for one in verdict.divergences] == [Kind.DTYPE]
+    assert verdict.divergences[0].message == "float32 -> float64"
+
+
+def test_another_shape_in_one_mode_is_seen() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    outcomes["mindspore-graph"] = with_output(
+        outcomes["mindspore-graph"], np.zeros((3,), np.float32)
+    )
+    assert ruling(case, outcomes).divergences[0].kind is Kind.SHAPE
+
+
+def test_a_raise_in_one_mode_only_is_a_crash_of_that_mode() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    outcomes["mindspore-graph"] = raising("mindspore-graph", "For 'Exp', got 3 at 0x7f12")
+    found = ruling(case, outcomes).divergences[0]
+    assert (found.kind, found.framework) == (Kind.RAISES, "mindspore")
+    assert found.message == "RuntimeError: For <name>, got # at #"
+
+
+def test_a_raise_where_cpu_is_not_listed_is_no_finding() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    outcomes["mindspore-graph"] = raising("mindspore-graph", "no kernel")
+    assert not ruling(case, outcomes, lists_cpu=False).failed
+
+
+@pytest.mark.parametrize(("lists_cpu", "failed"), [(True, True), (False, False), (None, False)])
+def test_a_raise_in_every_mode_counts_only_where_the_documentation_promises(
+    lists_cpu: bool | None, failed: bool
+) -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    for mode in ("mindspore-pynative", "mindspore-graph"):
+        outcomes[mode] = raising(mode, "no kernel")
+    assert ruling(case, outcomes, lists_cpu=lists_cpu).failed is failed
+
+
+def test_a_case_that_eager_pytorch_refuses_is_illegal() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    for mode in MODES[:2]:
+        outcomes[mode] = raising(mode, "expected something else")
+    assert ruling(case, outcomes).ruling is Ruling.ILLEGAL
+
+
+def test_what_the_compiler_declines_is_no_finding() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    outcomes["torch-aot"] = raising("torch-aot", "data dependent", "torch._dynamo.exc.Unsupported")
+    assert not ruling(case, outcomes).failed
+
+
+def test_a_native_death_is_a_crash() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    outcomes["mindspore-graph"] = Outcome("mindspore-graph", Status.DIED, signal="SIGSEGV")
+    found = ruling(case, outcomes).divergences[0]
+    assert (found.kind, found.message) == (Kind.DIED, "SIGSEGV")
+
+
+def test_an_input_that_changes_is_a_state_error() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    call = outcomes["mindspore-graph"].calls[0]
+    changed = replace(call, inputs_after={"x": answer_of(np.ones((2, 3), np.float32))})
+    outcomes["mindspore-graph"] = replace(outcomes["mindspore-graph"], calls=(changed,))
+    found = ruling(case, outcomes).divergences[0]
+    assert (found.kind, found.symptom) == (Kind.INPUT_CHANGED, Symptom.STATE)
+
+
+def test_flags_that_move_are_a_state_error() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    outcomes["torch-aot"] = replace(outcomes["torch-aot"], moved=("torch generator",))
+    assert ruling(case, outcomes).divergences[0].kind is Kind.MOVED
+
+
+def gradient_ruling(seen: Array, exact: Array, *, is_smooth: bool) -> Verdict:
+    case = case_of(
+        EXP.replace("std=1.0)", "std=1.0) requires_grad").replace(
+            "  call", "  call\n  gradient reverse"
+        )
+    )
+    outcomes = right_outcomes(case)
+    for mode in MODES:
+        outcomes[mode] = replace(outcomes[mode], gradients={"x": answer_of(exact.astype("f4"))})
+    outcomes["torch-aot"] = replace(outcomes["torch-aot"], gradients={"x": answer_of(seen)})
+    gradients = Gradients({"x": exact}, lambda: ({"x": exact},), lambda name, index: is_smooth)
+    referee = Referee(case, materialise(case.graph, {}))
+    comparison = Comparison(case, outcomes, (referee,), lambda framework, node: True, gradients)
+    return judge(comparison)
+
+
+def test_a_wrong_gradient_is_seen() -> None:
+    found = gradient_ruling(np.full((2, 3), 1.1, "f4"), np.ones((2, 3)), is_smooth=True)
+    assert [(one.kind, one.modes) for one in found.divergences] == [(Kind.GRADIENT, ("torch-aot",))]
+
+
+def test_a_gradient_at_a_kink_is_not_compared() -> None:
+    assert not gradient_ruling(np.zeros((2, 3), "f4"), np.ones((2, 3)), is_smooth=False).failed
+
+
+def test_normalised_messages_lose_what_differs_between_runs() -> None:
+    one = normalise(
+        "TypeError", "\n----\nFor 'MatMul' at /tmp/a/b.py, shape (3, 4) and v17 of 0xff"
+    )
+    two = normalise("TypeError", "For 'Add' at /var/b.py, shape (1, 2, 3) and v2 of 0x1a")
+    assert one == two
