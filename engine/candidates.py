@@ -1,8 +1,9 @@
-"""Candidates of a round: every (mutator, variant, site), found lazily, with the features they are scored by."""
+"""Candidates of a round: every (mutator, variant, site), found lazily, with their features."""
 
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +34,7 @@ FEATURES = (
     "depth",
 )
 GRADIENT_FLOOR = 1e-8
-"""Mean |gradient| from which on a site counts as reached at all; 1 maps to the feature's value 1."""
+"""Mean |gradient| from which on a site counts as reached at all; 1 maps to the value 1."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Candidate:
 
 @dataclass
 class Counts:
-    """How often each element was met, in this campaign: parts of sites, states of tensors, mutators."""
+    """How often a campaign met each element: parts of sites, states of tensors, mutators."""
 
     sites: Counter[str] = field(default_factory=Counter)
     states: Counter[str] = field(default_factory=Counter)
@@ -93,8 +94,8 @@ class _Block:
 class Candidates:
     """The candidates of one case. Sites of a row are looked for when they are asked for.
 
-    `limit`: at most so many sites of each variant are numbered, drawn by `rng`, so that scoring stays
-    cheap where a row fits everywhere; None numbers them all.
+    `limit`: at most so many sites of each variant are numbered, drawn by `rng`, so that scoring
+    stays cheap where a row fits everywhere; None numbers them all.
     """
 
     def __init__(
@@ -145,7 +146,7 @@ class Candidates:
 
     @cached_property
     def _ends(self) -> list[int]:
-        return np.cumsum([len(block.sites) for block in self._blocks]).tolist()
+        return list(itertools.accumulate(len(block.sites) for block in self._blocks))
 
     def _start(self, at: int) -> int:
         return self._ends[at - 1] if at else 0

@@ -127,7 +127,7 @@ def effect_violations(
             yield Violation(
                 _kind(node, changed),
                 node.name,
-                f"writes into {node.writes}, whose storage {late[0]} reads later under another name",
+                f"writes into {node.writes}, whose storage {late[0]} reads later by another name",
             )
         if node.name in changed:
             yield from _unwritable(case, node, storage)
@@ -225,9 +225,9 @@ def violations(
     """Every constraint that the mutant breaks, except those of the kinds in `off`.
 
     `aliasing` and `nasty` say that the mutation means what would otherwise be refused: other names
-    of a written storage, values outside the domain of an operator. `refused`: what `settle` found, if
-    the caller has settled the mutant. `seed_nodes`: nodes of the seed of the chain (the parent's by
-    default).
+    of a written storage, values outside the domain of an operator. `refused`: what `settle` found,
+    if the caller has settled the mutant. `seed_nodes`: nodes of the seed of the chain (the
+    parent's by default).
     """
     if refused is None:
         _, refused = settle(mutant.graph, changed, parent.graph)

@@ -80,7 +80,7 @@ class EdgeFacts:
 
 @dataclass(frozen=True)
 class Requirement:
-    """R(v): one demand of an operator on its operands, and whether it holds by the declared types."""
+    """R(v): one demand of an operator on its operands, and whether declared types meet it."""
 
     message: str
     holds: bool

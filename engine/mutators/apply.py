@@ -44,8 +44,8 @@ def apply(
 ) -> Mutant:
     """The mutant of a candidate, or `ConstraintViolated` with the first reason against it.
 
-    `facts`: a recording of the parent, for constraints on values. `off`: kinds of constraints that an
-    ablation leaves out; a node whose operator refuses its operands then keeps its old type.
+    `facts`: a recording of the parent, for constraints on values. `off`: kinds of constraints that
+    an ablation leaves out; a node whose operator refuses its operands then keeps its old type.
     """
     edited = mutator.variants[variant](case, site, rng)
     changed = touched(case.graph, edited.graph)

@@ -9,11 +9,10 @@ from engine.ir.case import Case
 from engine.ir.graph import Graph, Input, Node, Region
 from engine.ir.types import Dense, dense
 from engine.mutators.edits import Draft
-from engine.mutators.sites import dense_of, is_floating, nodes, values
+from engine.mutators.sites import is_floating, nodes, values
 from engine.mutators.spec import BUG_KIND, Edit, Effect, Site, mutator
 from engine.mutators.tensors import FLOATING
 from engine.ops.spec import OPS
-from engine.ops.typing import retype_node
 
 __all__: list[str] = []
 

@@ -222,7 +222,7 @@ class Draft:
         """A constant with its values written out; a scalar tensor by default."""
         return self.add_input(dense(dtype, *shape), Literal(tuple(values)))
 
-    def full(self, type_: Dense, value: float | int | bool) -> str:
+    def full(self, type_: Dense, value: float) -> str:
         init = Formula("full", (("value", value),))
         return self.add_input(Dense(type_.dtype, type_.extents), init)
 
@@ -231,15 +231,20 @@ class Draft:
 
         It is written in a random form that holds, unless `plain`.
         """
-        spec = OPS[op]
-        given = {name: values[0] for name, values in spec.attrs.items()} | attrs
-        node = Node(
-            self.fresh(),
-            op,
-            tuple(operands),
-            dense("float32"),
-            tuple(sorted(given.items())),
-        )
+        return self.call(op, operands, attrs, plain=plain)
+
+    def call(
+        self,
+        op: str,
+        operands: Sequence[str | None],
+        attrs: Mapping[str, Attr],
+        *,
+        plain: bool = False,
+    ) -> str:
+        """`emit` with operands and attributes as data."""
+        given = {**{name: values[0] for name, values in OPS[op].attrs.items()}, **attrs}
+        made = tuple(sorted(given.items()))
+        node = Node(self.fresh(), op, tuple(operands), dense("float32"), made)
         return self.put(node, plain=plain)
 
     def put(self, node: Node, *, plain: bool = False) -> str:
@@ -278,7 +283,7 @@ class Draft:
             operands: list[str | None] = [value]
             for operand in spec.operands[1:]:
                 operands += self._companions(beside.get(operand.name), variadic=operand.variadic)
-            return self.emit(op, *operands, **attrs)
+            return self.call(op, operands, attrs)
         raise refusal
 
     def admit(self, op: str, value: str) -> str:
@@ -292,8 +297,7 @@ class Draft:
         return value
 
     def introduce_fitted(self, op: str, value: str) -> str:
-        """An operator at a value, which is cut or padded to a shape that the operator is listed with
-        where its own will not do."""
+        """An operator at a value, which is brought to a listed shape where its own will not do."""
         spec, value = OPS[op], self.admit(op, value)
         try:
             return self.introduce(op, value)
@@ -424,7 +428,7 @@ class Draft:
         return value if self.shape(value) == shape else self.emit("reshape", value, shape=shape)
 
     def fit(self, value: str, wanted: Dense) -> str:
-        """The value brought to a wanted dtype and shape: cast, then broadcast, reshape, cut or pad."""
+        """The value in a wanted dtype and shape: cast, broadcast, reshaped, cut or repeated."""
         value = self.cast(value, wanted.dtype)
         have, want = self.shape(value), wanted.extents
         if have == want:

@@ -42,7 +42,7 @@ def on_a_copy(copy: Callable[[Draft, str], str], op: str) -> Edit:
 
 
 def beside_a_copy(copy: Callable[[Draft, str], str], op: str) -> Edit:
-    """A copy is written and shown as an output; the users keep the original, which must not move."""
+    """A copy is written and shown as an output; users keep the original, which must not move."""
 
     def edit(case: Case, site: Site, rng: np.random.Generator) -> Case:
         draft = Draft(case, rng).after(site.value)

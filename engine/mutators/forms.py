@@ -1,4 +1,4 @@
-"""Call forms: the same call, written otherwise. The documentation makes the forms equal; are they?"""
+"""Call forms: the same call, written otherwise. Documentation makes the forms equal; are they?"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Operators: other attributes, others of the family, insertions in line, beside and as outputs.
 
-Rows are generated from the operator table: one variant for each operator, under the operator's name.
+Rows are generated from the operator table: a variant for each operator, under its name.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 from engine.errors import ConstraintViolated
 from engine.ir.case import Case
 from engine.ir.graph import Attr, Graph, Node
-from engine.ir.types import Csr, Dense, Dynamic, Tuple, is_float
+from engine.ir.types import Dense, is_float
 from engine.mutators.edits import Draft
-from engine.mutators.sites import dense_of, is_floating, nodes, spec_at, tagged, uses, values
+from engine.mutators.sites import dense_of, is_floating, nodes, spec_at, values
 from engine.mutators.spec import (
     BUG_KIND,
     COMET,
@@ -32,7 +32,6 @@ from engine.mutators.spec import (
     mutator,
 )
 from engine.ops.spec import OPS, OpSpec
-from engine.ops.typing import retype_node
 
 # ------------------------------------------------------------------------------ families
 FAMILIES = (

@@ -70,7 +70,7 @@ mutator(
 
 
 def dead_branch(op: str, *, as_output: bool) -> Edit:
-    """A function with an infinite or undefined slope, beside the model; the loss does not use it."""
+    """A function with an undefined slope, beside the model; the loss does not use it."""
 
     def edit(case: Case, site: Site, rng: np.random.Generator) -> Case:
         case = ask_gradient("reverse")(case, site, rng) if case.plan.gradient == "none" else case

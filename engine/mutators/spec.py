@@ -1,8 +1,9 @@
 """How a mutation operator is declared: `mutator(...)`, sites, effects, provenance.
 
-A mutator is a row: where (`sites`), what (`edit`), how it must behave (`effect`), where the idea comes
-from (`provenance`), an example. Edits are pure functions `Case -> Case`; they do not choose sites,
-log, or retry. `engine.mutators.apply` edits, re-infers types in the dirty cone and checks constraints.
+A mutator is a row: where (`sites`), what (`edit`), how it must behave (`effect`), where the idea
+comes from (`provenance`), an example. Edits are pure functions `Case -> Case`; they do not choose
+sites, log, or retry. `engine.mutators.apply` edits, re-infers types in the dirty cone and checks
+constraints.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class Site:
     """Where a mutator acts: a connected subgraph.
 
     `nodes`: the nodes it covers, in order. `value`: the edge it touches, if it touches one.
-    `consumer` and `slot`: the user of that edge and the operand position, if only that use is meant.
+    `consumer` and `slot`: the user of that edge and its operand's place, if that use is meant.
     `detail`: what else the edit needs to know (a framework, a form), small and JSON-able.
     """
 

@@ -23,7 +23,6 @@ from engine.mutators.sites import (
     same_type_pairs,
     spec_at,
     tagged,
-    uses,
     values,
 )
 from engine.mutators.spec import (
@@ -582,7 +581,9 @@ def _residual(graph: Graph, node: Node) -> bool:
     """An addition of two computed values of its own type."""
     both = [name for name in node.operands if name in graph.by_name]
     return (
-        node.op == "add" and len(both) == 2 and all(graph.types[one] == node.type for one in both)
+        node.op == "add"
+        and len(both) == 2
+        and all(graph.types[str(one)] == node.type for one in both)
     )
 
 
@@ -643,7 +644,8 @@ def skip_block(case: Case, site: Site, rng: np.random.Generator) -> Case:
     """A value reads an older one of the same type, several nodes back along the chain."""
     graph = case.graph
     node = graph.by_name[site.nodes[0]]
-    older, name = [], node.operands[0]
+    older: list[str] = []
+    name = node.operands[0]
     while name is not None and name in graph.by_name and len(older) < 12:
         name = graph.by_name[name].operands[0]
         if name is not None and graph.types[name] == node.type:

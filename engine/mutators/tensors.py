@@ -13,7 +13,7 @@ from engine.ir.case import Case
 from engine.ir.graph import Input, Node, Random
 from engine.ir.types import Dense, dense
 from engine.mutators.edits import Draft
-from engine.mutators.sites import inputs, is_floating, once, tagged, uses, values
+from engine.mutators.sites import inputs, is_floating, uses, values
 from engine.mutators.spec import (
     ALGEBRA,
     BUG_KIND,
@@ -172,8 +172,7 @@ mutator(
     provenance=FLOWMUT_TFG("layout"),
     example=(
         "y = relu(x)",
-        "a = transpose(x; dim0=0, dim1=1)\nb = contiguous(a)\n"
-        "c = transpose(b; dim0=0, dim1=1)\ny = relu(c)",
+        "a = permute(x; dims=(1, 0))\nb = contiguous(a)\nc = permute(b; dims=(1, 0))\ny = relu(c)",
     ),
     doc="The same values in another memory layout: strides, an offset, a stride of nought.",
 )
