@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TypeAlias, TypeVar
@@ -358,13 +360,20 @@ def _packed(array: Array) -> Array:
     return array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
 
 
+# What NumPy and zipfile raise on damaged archives; encrypted or unknown members are RuntimeErrors.
+_CORRUPT = (
+    *(OSError, ValueError, EOFError, RuntimeError, SyntaxError),
+    *(struct.error, zlib.error, zipfile.BadZipFile),
+)
+
+
 def _load_blobs(path: Path, needed: list[str]) -> dict[str, Array]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             found = {digest: archive[digest] for digest in needed}
     except KeyError as fault:
         raise BadInput(f"archive {path}", seen=fault, expected="all blobs of its case") from fault
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as fault:
+    except _CORRUPT as fault:
         raise BadInput(f"archive {path}", seen=fault, expected="a NumPy archive") from fault
     for digest, array in found.items():
         if blob_digest(array) != digest:

@@ -205,6 +205,11 @@ class _Token:
     kind: str
     text: str
 
+    @property
+    def is_word(self) -> bool:
+        """Whether this may be a name; a digest that starts with a letter may."""
+        return self.kind in ("name", "digest") and self.text.isidentifier()
+
 
 @dataclass
 class _Line:
@@ -229,9 +234,7 @@ class _Line:
 
     def take(self, kind: str, expected: str) -> str:
         token = self.next
-        if token.kind != kind and not (
-            kind == "name" and token.kind == "digest" and token.text.isidentifier()
-        ):
+        if token.kind != kind and not (kind == "name" and token.is_word):
             raise self.error(expected)
         self.at += 1
         return token.text
@@ -354,7 +357,7 @@ class _Parser:
         self.done(line)
         inputs = []
         while (line := self.need('an input, a node or "return"')).next.text in ROLES:
-            if line.after.kind != "name":
+            if not line.after.is_word:
                 break
             inputs.append(_input(line))
             self.done(line)
@@ -481,13 +484,13 @@ def _call(line: _Line) -> Call:
 
 
 def _input(line: _Line) -> Input:
-    role = line.name() if line.next.text in ROLES and line.after.kind == "name" else "input"
+    role = line.name() if line.next.text in ROLES and line.after.is_word else "input"
     name = line.value_name()
     line.mark(":")
     given = Input(name, _type(line), role)
     init = _parse_init(line) if line.skip("=") else given.init
     layout, alias, requires_grad = given.layout, given.alias, False
-    while line.next.kind == "name":
+    while line.next.is_word:
         match line.name():
             case "layout":
                 line.mark("=")
@@ -548,7 +551,11 @@ def _parse_pairs(line: _Line, close: str) -> tuple[tuple[str, Attr], ...]:
     pairs: dict[str, Attr] = {}
 
     def pair() -> None:
-        name = line.name("the name of an attribute")
+        # An attribute may be called as a value is (`nan` of nan_to_num): the "=" tells them apart.
+        word = line.next.text
+        if word in RESERVED:
+            line.at += 1
+        name = word if word in RESERVED else line.name("the name of an attribute")
         if name in pairs:
             line.at -= 1
             raise line.error("each attribute once")
@@ -605,7 +612,7 @@ def _node_forms(line: _Line) -> tuple[tuple[str, str], ...]:
     if not line.skip("as"):
         return ()
     forms: list[tuple[str, str]] = []
-    while not forms or (line.next.kind == "name" and line.after.text == ":"):
+    while not forms or (line.next.is_word and line.after.text == ":"):
         framework = line.name("a framework")
         line.mark(":")
         forms.append((framework, line.name("a form")))

@@ -66,23 +66,23 @@ def _dtype_and_shape(given: Input) -> tuple[str, Shape]:
 def _values(given: Input, dtype: str, shape: Shape, blobs: Mapping[str, Array]) -> Array:
     match given.init:
         case Random(kind, seed, parameters):
-            draw = _look_up(RANDOM, kind, given.name)
+            if seed < 0:
+                raise BadInput(f"seed of {given.name}", seen=seed, expected="a number from 0")
             rng = np.random.Generator(np.random.PCG64(seed))
-            arguments = _arguments(draw, dict(parameters), f"{kind} of {given.name}")
+            values = _computed(RANDOM, kind, given.name, dict(parameters), rng, shape)
             if dtype in COMPLEX:
-                real, imag = draw(rng, shape, **arguments), draw(rng, shape, **arguments)
-                return to_dtype(real.astype("complex128") + imag.astype("complex128") * 1j, dtype)
-            return to_dtype(draw(rng, shape, **arguments), dtype)
+                imag = _computed(RANDOM, kind, given.name, dict(parameters), rng, shape)
+                values = values.astype("complex128") + imag.astype("complex128") * 1j
+            return to_dtype(values, dtype)
         case Formula(name, parameters):
-            compute = _look_up(FORMULAS, name, given.name)
-            arguments = _arguments(compute, dict(parameters), f"{name} of {given.name}")
-            return to_dtype(compute(shape, **arguments), dtype)
-        case Literal(values):
-            if len(values) != int(np.prod(shape, dtype=np.int64)):
+            values = _computed(FORMULAS, name, given.name, dict(parameters), shape)
+            return to_dtype(values, dtype)
+        case Literal(written):
+            if len(written) != int(np.prod(shape, dtype=np.int64)):
                 raise BadInput(
-                    f"input {given.name}", seen=f"{len(values)} values", expected=f"shape {shape}"
+                    f"input {given.name}", seen=f"{len(written)} values", expected=f"shape {shape}"
                 )
-            return to_dtype(np.array(values).reshape(shape), dtype)
+            return to_dtype(np.array(written).reshape(shape), dtype)
         case StoredBlob(digest):
             return _from_blob(given.name, digest, dtype, shape, blobs)
 
@@ -115,26 +115,32 @@ def to_dtype(values: Array, dtype: str) -> Array:
         return values.astype(numpy_dtype(dtype), order="C")
 
 
-def _look_up(
-    table: Mapping[str, Callable[..., Array]], kind: str, name: str
-) -> Callable[..., Array]:
-    if kind not in table:
+def _computed(
+    table: Mapping[str, Callable[..., Array]],
+    kind: str,
+    name: str,
+    parameters: Mapping[str, Attr],
+    *arguments: object,
+) -> Array:
+    """The values that a row of a table gives for an input; `BadInput` where it cannot."""
+    function = table.get(kind)
+    if function is None:
         raise BadInput(f"initialiser of {name}", seen=kind, expected=f"one of {', '.join(table)}")
-    return table[kind]
-
-
-def _arguments(
-    function: Callable[..., Array], given: Mapping[str, Attr], thing: str
-) -> dict[str, Attr]:
     known = [
-        name
-        for name, one in inspect.signature(function).parameters.items()
-        if one.kind is inspect.Parameter.KEYWORD_ONLY
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     ]
-    for name in given:
-        if name not in known:
-            raise BadInput(thing, seen=name, expected=f"parameters {', '.join(known) or '(none)'}")
-    return dict(given)
+    for parameter in parameters:
+        if parameter not in known:
+            expected = f"parameters {', '.join(known) or '(none)'}"
+            raise BadInput(f"{kind} of {name}", seen=parameter, expected=expected)
+    try:
+        return function(*arguments, **parameters)
+    except (IndexError, TypeError, ValueError) as error:
+        raise BadInput(
+            f"{kind} of {name}", seen=error, expected="parameters and a shape that fit it"
+        ) from error
 
 
 def _sparse(values: Array, of: Csr) -> Array:
@@ -168,8 +174,9 @@ def _bernoulli(rng: Rng, shape: Shape, *, p: float = 0.5) -> Array:
 
 def _permutation(rng: Rng, shape: Shape) -> Array:
     """The numbers from 0 to the extent of the last axis, in a new order in each row."""
-    rows = np.broadcast_to(np.arange(shape[-1] if shape else 1), shape)
-    return np.asarray(rng.permuted(rows, axis=-1)) if shape else np.zeros((), "int64")
+    if not shape:
+        return np.zeros((), "int64")
+    return np.asarray(rng.permuted(np.broadcast_to(np.arange(shape[-1]), shape), axis=-1))
 
 
 RANDOM: Mapping[str, Callable[..., Array]] = {
