@@ -343,7 +343,8 @@ def float64_broadcast_type(call: OpCall) -> Type:
 binary(
     "float_power",
     infer=float64_broadcast_type,
-    reference=lambda x, y: np.power(x.astype(np.float64), y.astype(np.float64)),
+    reference=lambda x, y: np.asarray(np.power(x.astype(np.float64), y.astype(np.float64))),
+    lift=False,
     dtypes=(*FLOATS, "int32", "int64"),
     domain=(0.3, 3.0),
     tolerance=Tolerance.TRANSCENDENTAL,

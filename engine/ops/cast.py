@@ -39,7 +39,9 @@ def cast_type(call: OpCall) -> Type:
     return Dense(str(call.attr("dtype")), call["x"].shape)
 
 
-def signs_fit(call: OpCall) -> Iterator[tuple[bool, str]]:
+def cast_fits(call: OpCall) -> Iterator[tuple[bool, str]]:
+    """A cast to the tensor's own dtype is the tensor itself in some forms and a copy in others."""
+    yield call["x"].dtype != call.attr("dtype"), f"the tensor is {call['x'].dtype} already"
     yield (
         not (is_float(call["x"].dtype) and call.attr("dtype") == "uint8"),
         "negative floating numbers have no value in uint8",
@@ -72,7 +74,7 @@ op(
         )
     },
     infer=cast_type,
-    requires=signs_fit,
+    requires=cast_fits,
     reference=cast,
     dtypes=_ALL,
     tolerance=Tolerance.ELEMENTWISE,
@@ -126,6 +128,7 @@ def like_type(call: OpCall) -> Type:
 
 def like_fits(call: OpCall) -> Iterator[tuple[bool, str]]:
     wanted = call["like"].dtype
+    yield call["x"].dtype != wanted, f"the tensor is {wanted} already"
     yield wanted in _ALL, f"{wanted} is not a dtype to cast to"
     yield (
         not (is_float(call["x"].dtype) and wanted == "uint8"),

@@ -145,18 +145,6 @@ _function(
     },
 )
 _function(
-    "positive",
-    np.positive,
-    infer=same_type,
-    dtypes=(*NUMBERS, *COMPLEX),
-    mindspore_dtypes=MINDSPORE_NUMBERS,
-    tolerance=Tolerance.EXACT,
-    primitive=False,
-    inplace="",
-    torch={"operator": Form("+{x}", source="torch.positive: +x")},
-    mindspore={"operator": Form("+{x}", source="mindspore.Tensor.__pos__: +x is x")},
-)
-_function(
     "sign",
     sign,
     infer=same_type,
@@ -555,7 +543,7 @@ def nan_to_num(
     16-bit floats arrive here as they are, since the limits are those of their own dtype.
     """
     if x.dtype.kind in "iub":
-        return x
+        return x.copy()
     limits = finfo(x.dtype)
     wide = x.astype(np.float64)
     wide = np.where(np.isnan(wide), 0.0 if nan is None else nan, wide)

@@ -255,8 +255,8 @@ def lifted(function: Callable[..., object], *, promote: bool = False) -> Callabl
             working, target = np.dtype("float64"), np.dtype("float32")
         given = [_cast_like(one, first, working) for one in operands]
         with np.errstate(all="ignore"):
-            answer = function(*given, **attrs)
-            return _rounded(answer, target)
+            answer = _rounded(function(*given, **attrs), target)
+        return answer.copy() if any(answer is one for one in operands) else answer
 
     return reference
 
@@ -276,7 +276,7 @@ def rounded(answer: object, dtype: str) -> Array:
         return np.asarray(answer).astype(numpy_dtype(dtype))
 
 
-def _rounded(answer: object, target: np.dtype[np.generic]) -> object:
+def _rounded(answer: object, target: np.dtype[np.generic]) -> Any:
     if isinstance(answer, tuple):
         return tuple(_rounded(one, target) for one in answer)
     array: Array = np.asarray(answer)
@@ -452,9 +452,14 @@ def binary(
     requires: Callable[[OpCall], Iterator[tuple[bool, str]]] | None = None,
     tags: Sequence[str] = (),
     differentiable: bool = True,
+    lift: bool = True,
     limits: tuple[Limit, ...] = (),
 ) -> OpSpec:
-    """An element-wise function of two tensors of one dtype, broadcast."""
+    """An element-wise function of two tensors of one dtype, broadcast.
+
+    `lift=False`: the reference sees 16-bit floats as they are and its answer is left alone.
+    """
+    promote = infer is promoted_broadcast_type
 
     def needs(call: OpCall) -> Iterator[tuple[bool, str]]:
         yield from broadcastable(call)
@@ -467,7 +472,7 @@ def binary(
         attrs=attrs,
         infer=infer,
         requires=needs,
-        reference=lifted(reference, promote=infer is promoted_broadcast_type),
+        reference=lifted(reference, promote=promote) if lift else reference,
         torch=torch,
         mindspore=mindspore,
         dtypes=dtypes,

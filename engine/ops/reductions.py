@@ -391,6 +391,8 @@ _reduction(
 
 
 def logsumexp(x: Array, *, axis: tuple[int, ...] | None, keepdims: bool) -> object:
+    if x.ndim == 0:
+        return x.copy()
     return special.logsumexp(x, axis=axis, keepdims=keepdims)
 
 

@@ -1,0 +1,102 @@
+"""Example calls of a row: a type for its first operand, attributes, and inputs that fit.
+
+What the table's own tests run, and what `flowmut ops` shows.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from engine.errors import ConstraintViolated
+from engine.ir.graph import Attr, Graph, Input, Node
+from engine.ir.types import Dense, Type
+from engine.ops.families import sample
+from engine.ops.spec import OpCall, OpSpec, call_of
+from engine.ops.typing import retype_node
+
+__all__ = ["Example", "attribute_values", "examples"]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A legal call. `operands` are names of `inputs`, None for an absent operand."""
+
+    spec: OpSpec
+    inputs: tuple[Input, ...]
+    operands: tuple[str | None, ...]
+    attrs: Mapping[str, Attr]
+    call: OpCall
+    type: Type
+
+    def node(self, *, forms: Mapping[str, str] | None = None) -> Node:
+        """The call as a node named v0, written in the given form of each framework."""
+        types = {one.name: one.type for one in self.inputs}
+        node = Node(
+            "v0",
+            self.spec.name,
+            self.operands,
+            self.type,
+            attrs=tuple(sorted(self.attrs.items())),
+            forms=tuple(sorted((forms or {}).items())),
+        )
+        return retype_node(node, types)
+
+    def graph(self, *, forms: Mapping[str, str] | None = None) -> Graph:
+        """The call alone in a graph; the values of a tuple are its outputs."""
+        node = self.node(forms=forms)
+        return Graph(self.spec.name, self.inputs, (node,), ("v0",))
+
+
+def attribute_values(spec: OpSpec) -> Iterator[dict[str, Attr]]:
+    """Every combination of attribute values, those that differ least from the ordinary first."""
+    names = list(spec.attrs)
+    choices = [range(len(spec.attrs[name])) for name in names]
+    for picked in sorted(itertools.product(*choices), key=lambda one: (sum(map(bool, one)), one)):
+        yield {name: spec.attrs[name][at] for name, at in zip(names, picked, strict=True)}
+
+
+def examples(
+    spec: OpSpec, *, dtypes: Sequence[str] | None = None, shapes: Sequence[tuple[int, ...]] = ()
+) -> Iterator[Example]:
+    """Legal calls: dtypes, then shapes, then attributes, each ordinary first."""
+    for dtype in spec.dtypes if dtypes is None else dtypes:
+        for shape in shapes or spec.shapes:
+            for attrs in attribute_values(spec):
+                found = _example(spec, Dense(dtype, shape), attrs)
+                if found is not None:
+                    yield found
+
+
+def _example(spec: OpSpec, kind: Dense, attrs: Mapping[str, Attr]) -> Example | None:
+    first = sample(spec.first.name, kind, seed=0, domain=spec.domain)
+    try:
+        beside = dict(spec.companions(kind, attrs)) if spec.companions else {}
+        inputs, operands = _gathered(spec, first, beside)
+        types = {one.name: one.type for one in inputs}
+        call = call_of(spec, [None if one is None else types[one] for one in operands], attrs)
+        return Example(spec, inputs, operands, dict(attrs), call, spec.check(call))
+    except ConstraintViolated:
+        return None
+
+
+def _gathered(
+    spec: OpSpec, first: Input, beside: Mapping[str, Input | tuple[Input, ...]]
+) -> tuple[tuple[Input, ...], tuple[str | None, ...]]:
+    inputs = [first]
+    operands: list[str | None] = [first.name]
+    rest = spec.operands if spec.first.variadic else spec.operands[1:]
+    for slot in rest:
+        found = beside.get(slot.name)
+        if slot.variadic:
+            several = found if isinstance(found, tuple) else ()
+            named = [replace(one, name=f"{slot.name}{at}") for at, one in enumerate(several)]
+            inputs += named
+            operands += [one.name for one in named]
+        elif isinstance(found, Input):
+            inputs.append(replace(found, name=slot.name))
+            operands.append(slot.name)
+        else:
+            operands.append(None)
+    return tuple(inputs), tuple(operands)
