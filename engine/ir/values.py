@@ -105,7 +105,7 @@ def to_dtype(values: Array, dtype: str) -> Array:
     """Values in a dtype by name: rounded and clipped for integers, "above zero" for bool."""
     if dtype == "bool":
         truths = values if values.dtype == np.bool_ else values.astype("float64") > 0
-        return np.ascontiguousarray(truths)
+        return np.asarray(truths, order="C")
     if dtype in INTEGERS and values.dtype.kind not in "iub":
         limits = np.iinfo(numpy_dtype(dtype).name)
         values = np.clip(np.rint(np.nan_to_num(values.astype("float64"))), limits.min, limits.max)
