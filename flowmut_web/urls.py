@@ -1,19 +1,21 @@
 """Root URLs. Pages of campaigns and of triage are in their own `urls` modules."""
 
-from importlib.util import find_spec
-
 from django.contrib import admin
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.authtoken.views import obtain_auth_token
+from rest_framework.routers import DefaultRouter
 
+from campaigns.api import CampaignViewSet, ShardViewSet
+from flowmut_web.account import account_urls
 from flowmut_web.views import health
+from triage.api import BucketViewSet, FindingViewSet, ReportViewSet
 
 __all__ = ["urlpatterns"]
 
-account_urls = [
+log_in_urls = [
     path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
 ]
@@ -24,17 +26,19 @@ api_urls = [
     path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api-schema"), name="api-docs"),
 ]
 
-part_urls = [
-    path(f"{part}/", include(f"{part}.urls"))
-    for part in ("campaigns", "triage")
-    if find_spec(f"{part}.urls")
-]
+router = DefaultRouter()
+router.register("campaigns", CampaignViewSet, "api-campaign")
+router.register("shards", ShardViewSet, "api-shard")
+router.register("buckets", BucketViewSet, "api-bucket")
+router.register("findings", FindingViewSet, "api-finding")
+router.register("reports", ReportViewSet, "api-report")
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(url="/campaigns/"), name="home"),
     path("health/", health, name="health"),
-    path("account/", include(account_urls)),
-    path("api/", include(api_urls)),
+    path("account/", include([*log_in_urls, *account_urls])),
+    path("api/", include([*api_urls, *router.urls])),
     path("admin/", admin.site.urls),
-    *part_urls,
+    path("campaigns/", include("campaigns.urls")),
+    path("triage/", include("triage.urls")),
 ]

@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-__all__ = ["ago", "chip", "compact", "duration", "share"]
+__all__ = ["ago", "chip", "compact", "duration", "error", "human", "share"]
 
 register = template.Library()
 
@@ -117,3 +117,15 @@ def compact(number: float | None) -> str:
 def share(part: float, whole: float) -> int:
     """Per cent of `whole`, 0 where there is none."""
     return min(100, round(100 * part / whole)) if whole else 0
+
+
+@register.filter
+def error(value: float) -> str:
+    """A numerical error in three digits."""
+    return f"{value:.3g}"
+
+
+@register.filter
+def human(value: str) -> str:
+    """A value of an enum as words; other text as it is."""
+    return value.replace("_", " ") if value in _LOOKS else value

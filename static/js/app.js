@@ -1,0 +1,142 @@
+// What scripts add to pages that work without them: fresh fragments, copy buttons, keys, picked counts.
+(() => {
+  "use strict";
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+  // ---- adaptive polling: every 3 s after somebody did something, slower the longer nobody did.
+  const FAST = 3000, SLOW = 30000, ATTENTION = 60000;
+  let lastActive = Date.now(), timer = null;
+  const poll = () => {
+    const live = document.querySelector("[data-poll]");
+    if (!live) return;
+    if (!document.hidden && !live.contains(document.querySelector("details[open] pre, :popover-open"))) {
+      htmx.trigger(live, "refresh");
+    }
+    schedule();
+  };
+  const schedule = () => {
+    clearTimeout(timer);
+    if (document.querySelector("[data-poll]")) {
+      timer = setTimeout(poll, Date.now() - lastActive < ATTENTION ? FAST : SLOW);
+    }
+  };
+  const attend = () => {
+    const slept = Date.now() - lastActive > ATTENTION;
+    lastActive = Date.now();
+    if (slept) poll();
+  };
+  for (const kind of ["pointerdown", "keydown", "scroll"]) addEventListener(kind, attend, { passive: true });
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) { attend(); poll(); } });
+
+  // ---- open details and focus survive a swap
+  let open = [], focused = "";
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    open = all("details", event.target).map((one, index) => (one.open ? index : -1));
+    const active = document.activeElement;
+    focused = active && event.target.contains(active)
+      ? all("a, button, select, input, summary", event.target).indexOf(active) : -1;
+  });
+  document.addEventListener("htmx:load", (event) => {
+    const fresh = event.detail.elt;
+    if (fresh.id === "live") all("details", fresh).forEach((one, index) => { if (open.includes(index)) one.open = true; });
+    if (focused >= 0) all("a, button, select, input, summary", fresh)[focused]?.focus({ preventScroll: true });
+    focused = -1;
+    dress(fresh);
+    schedule();
+  });
+
+  // ---- time-ago
+  const UNITS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
+  const ago = (when) => {
+    const seconds = (Date.now() - when) / 1000;
+    for (const [name, length] of UNITS) {
+      const count = Math.floor(seconds / length);
+      if (count >= 1) return `${count} ${name}${count > 1 ? "s" : ""} ago`;
+    }
+    return "just now";
+  };
+  const tick = (root = document) => all("time[data-ago]", root).forEach((one) => {
+    const when = new Date(one.dateTime);
+    one.textContent = ago(when);
+    one.title = when.toLocaleString();
+  });
+  setInterval(tick, 30000);
+
+  // ---- what only scripts can do is shown by scripts
+  const dress = (root) => {
+    all("[data-copy], [data-pick-all], [data-shown-by-script], [data-show-keys], .tools", root).forEach((one) => { one.hidden = false; });
+    tick(root);
+  };
+
+  document.addEventListener("click", async (event) => {
+    const copy = event.target.closest("[data-copy]");
+    if (copy) {
+      const source = document.getElementById(copy.dataset.copy);
+      const text = "value" in source ? source.value : source.innerText;
+      const before = copy.textContent;
+      try {
+        await navigator.clipboard.writeText(text);
+        copy.textContent = "Copied";
+      } catch {
+        copy.textContent = "Copying is not allowed here";
+      }
+      setTimeout(() => { copy.textContent = before; }, 1500);
+    }
+    if (event.target.closest("[data-show-keys]")) document.getElementById("keys").showModal();
+  });
+
+  document.addEventListener("submit", (event) => {
+    const question = event.target.dataset.confirm ?? bulkQuestion(event);
+    if (question && !confirm(question)) event.preventDefault();
+  });
+  const bulkQuestion = (event) => {
+    if (!("bulk" in event.target.dataset)) return "";
+    const everything = event.target.querySelector("[name=everything]");
+    return everything.checked ? `Change ${everything.parentElement.textContent.trim()}?` : "";
+  };
+
+  // ---- picked rows
+  const countPicked = () => {
+    const told = document.querySelector("[data-picked]");
+    if (!told) return;
+    const count = all("[data-pick]:checked").length;
+    told.textContent = count ? `${count} picked:` : "With the picked ones:";
+  };
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-pick-all]")) all("[data-pick]").forEach((one) => { one.checked = event.target.checked; });
+    if (event.target.matches("[data-pick], [data-pick-all]")) countPicked();
+  });
+
+  // ---- keys, as in mail programs; switched off on the account page
+  const rows = () => all("[data-rows] [data-row]");
+  const move = (step) => {
+    const list = rows();
+    if (!list.length) return;
+    const now = list.findIndex((row) => row.classList.contains("at"));
+    const next = Math.max(0, Math.min(list.length - 1, now < 0 ? (step > 0 ? 0 : list.length - 1) : now + step));
+    list[now]?.classList.remove("at");
+    list[next].classList.add("at");
+    list[next].scrollIntoView({ block: "nearest" });
+    list[next].querySelector("[data-open]")?.focus({ preventScroll: true });
+  };
+  const at = () => document.querySelector("[data-row].at");
+  const KEYS = {
+    j: () => move(1),
+    k: () => move(-1),
+    o: () => at()?.querySelector("[data-open]")?.click(),
+    x: () => at()?.querySelector("[data-pick]")?.click(),
+    e: () => (at() ?? document).querySelector("[data-edit]")?.focus(),
+    "/": () => document.querySelector("[data-search]")?.focus(),
+    "?": () => document.getElementById("keys").showModal(),
+  };
+  document.addEventListener("keydown", (event) => {
+    if (document.documentElement.dataset.keys === "off") return;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (event.target.closest("input:not([type=checkbox]), textarea, select, [data-panzoom]")) return;
+    const action = KEYS[event.key];
+    if (action) { event.preventDefault(); action(); }
+  });
+
+  dress(document);
+  schedule();
+})();

@@ -1,0 +1,143 @@
+"""Forms of triage: decisions about buckets, notes, saved views, reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+
+from triage.models import Bucket, Report
+from triage.selectors import team
+from triage.trackers import FORMS
+
+__all__ = [
+    "AssignForm",
+    "BulkForm",
+    "LabelForm",
+    "LinkForm",
+    "MoveForm",
+    "NoteForm",
+    "ReportForm",
+    "ReportMoveForm",
+    "SavedViewForm",
+]
+
+
+class MoveForm(forms.Form):
+    """A status for a bucket. A duplicate may say of which bucket, by its address or its id."""
+
+    to = forms.ChoiceField(choices=Bucket.Status, label="Status")
+    why = forms.CharField(max_length=500, required=False, label="Reason")
+    duplicate_of = forms.ModelChoiceField(
+        queryset=Bucket.objects.all(), to_field_name="uuid", required=False
+    )
+
+
+class AssignForm(forms.Form):
+    """Somebody, or nobody where it is empty."""
+
+    assignee = forms.ModelChoiceField(
+        queryset=User.objects.none(), to_field_name="username", required=False
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["assignee"]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset = team()
+
+
+class LabelForm(forms.Form):
+    name = forms.CharField(max_length=40, label="Label")
+
+
+class NoteForm(forms.Form):
+    text = forms.CharField(
+        max_length=20_000,
+        label="Note",
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="Markdown.",
+    )
+
+
+class SavedViewForm(forms.Form):
+    name = forms.CharField(max_length=60, label="Name")
+    shared = forms.BooleanField(required=False, label="For everybody")
+    query = forms.CharField(max_length=1000, required=False, widget=forms.HiddenInput)
+
+
+class BulkForm(AssignForm):
+    """One action on many buckets: those picked, or all that the filters match."""
+
+    ACTIONS = [("move", "Status"), ("assign", "Assignee"), ("label", "Label")]
+
+    action = forms.ChoiceField(choices=ACTIONS)
+    picked = forms.ModelMultipleChoiceField(
+        queryset=Bucket.objects.all(), to_field_name="uuid", required=False
+    )
+    everything = forms.BooleanField(required=False)
+    to = forms.ChoiceField(choices=Bucket.Status, required=False)
+    name = forms.CharField(max_length=40, required=False)
+    why = forms.CharField(max_length=500, required=False)
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or {}
+        if not data.get("picked") and not data.get("everything"):
+            raise forms.ValidationError("Pick at least one bucket.")
+        if data.get("action") == "move" and not data.get("to"):
+            raise forms.ValidationError("Choose a status.")
+        if data.get("action") == "label" and not data.get("name"):
+            raise forms.ValidationError("Say which label.")
+        return data
+
+
+class ReportForm(forms.Form):
+    """The title and the fields of the report's own tracker form."""
+
+    title = forms.CharField(max_length=255)
+
+    def __init__(self, report: Report, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("initial", {"title": report.title, **report.fields})
+        super().__init__(*args, **kwargs)
+        for one in FORMS[report.form].fields:
+            lines = min(24, report.fields.get(one.key, "").count("\n") + 2)
+            self.fields[one.key] = forms.CharField(
+                label=one.title,
+                help_text=one.help,
+                required=one.required,
+                widget=forms.Textarea(attrs={"rows": lines, "class": "mono"}),
+                strip=False,
+            )
+
+    def texts(self) -> dict[str, str]:
+        """The form's fields without the title, with plain line ends."""
+        return {
+            key: text.replace("\r\n", "\n")
+            for key, text in self.cleaned_data.items()
+            if key != "title"
+        }
+
+
+class LinkForm(forms.Form):
+    """Address of the issue that a person has filed."""
+
+    url = forms.URLField(max_length=500, assume_scheme="https", label="Address of the issue")
+
+    def __init__(self, report: Report, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.report = report
+
+    def clean_url(self) -> str:
+        url: str = self.cleaned_data["url"]
+        if not url.startswith(("https://", "http://")):
+            raise forms.ValidationError("An address begins with https://.")
+        other = Report.objects.filter(upstream_url=url).exclude(pk=self.report.pk).first()
+        if other is not None:
+            raise forms.ValidationError(f"Already linked to the report “{other.title}”.")
+        return url
+
+
+class ReportMoveForm(forms.Form):
+    to = forms.ChoiceField(choices=Report.Status, label="Status")
+    why = forms.CharField(max_length=500, required=False, label="Reason")

@@ -1,0 +1,138 @@
+"""Pages of reports: the list, one report with its preview, and its way through the tracker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from campaigns.people import person
+from triage import reporting
+from triage.forms import LinkForm, ReportForm, ReportMoveForm
+from triage.models import FindingRecord, Report
+from triage.selectors import report_list
+from triage.services import MoveRefusedError
+from triage.trackers import FORMS, FormField
+
+__all__ = [
+    "add_report",
+    "edit_report",
+    "link_report",
+    "list_reports",
+    "move_report",
+    "preview_report",
+    "show_report",
+]
+
+_SHOWN = 200
+
+
+def _report(uuid: UUID) -> Report:
+    """The one loader: everybody who is logged in may read and write reports."""
+    return get_object_or_404(
+        Report.objects.select_related("bucket", "finding", "created_by"), uuid=uuid
+    )
+
+
+@require_safe
+def list_reports(request: HttpRequest) -> HttpResponse:
+    """Reports, by `?status=` where it is one."""
+    status = request.GET.get("status", "")
+    rows = report_list()
+    if status in Report.Status.values:
+        rows = rows.filter(status=status)
+    context = {"reports": rows[:_SHOWN], "statuses": Report.Status.choices, "status": status}
+    return render(request, "triage/reports.html", context)
+
+
+@require_POST
+def add_report(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    """Draft one from a finding."""
+    record = get_object_or_404(FindingRecord.objects.select_related("bucket"), uuid=uuid)
+    report = reporting.draft_report(record, who=person(request))
+    messages.success(request, "Drafted. Read it as its maintainer would before you file it.")
+    return redirect(report)
+
+
+@require_safe
+def show_report(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    return _page(request, _report(uuid))
+
+
+@require_POST
+def edit_report(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    report = _report(uuid)
+    form = ReportForm(report, request.POST)
+    if not form.is_valid():
+        return _page(request, report, form=form, status=422)
+    reporting.edit_report(
+        report, title=form.cleaned_data["title"], fields=form.texts(), who=person(request)
+    )
+    messages.success(request, "Saved.")
+    return redirect(report)
+
+
+@require_POST
+def preview_report(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    """What the fields would look like on the tracker; nothing is saved."""
+    report = _report(uuid)
+    form = ReportForm(report, request.POST)
+    form.is_valid()
+    texts = {field.key: request.POST.get(field.key, "") for field in FORMS[report.form].fields}
+    context = {"parts": _parts(report, texts), "title": request.POST.get("title", "")}
+    return render(request, "triage/preview_panel.html", context)
+
+
+@require_POST
+def link_report(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    report = _report(uuid)
+    form = LinkForm(report, request.POST)
+    if not form.is_valid():
+        return _page(request, report, link_form=form, status=422)
+    reporting.link_report(report, url=form.cleaned_data["url"], who=person(request))
+    messages.success(request, "Linked.")
+    return redirect(report)
+
+
+@require_POST
+def move_report(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    report = _report(uuid)
+    form = ReportMoveForm(request.POST)
+    if form.is_valid():
+        try:
+            reporting.move_report(report, who=person(request), **form.cleaned_data)
+        except MoveRefusedError as refused:
+            messages.error(request, str(refused))
+    return redirect(report)
+
+
+def _page(
+    request: HttpRequest,
+    report: Report,
+    *,
+    form: ReportForm | None = None,
+    link_form: LinkForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    tracker_form = FORMS[report.form]
+    context = {
+        "report": report,
+        "tracker_form": tracker_form,
+        "form_url": tracker_form.url(report.title),
+        "form": form or ReportForm(report),
+        "link_form": link_form or LinkForm(report, initial={"url": report.upstream_url}),
+        "moves": reporting.allowed_moves(report.status),
+        "parts": list(_parts(report, report.fields)),
+        "title": report.title,
+        "events": report.events.select_related("who").order_by("-created_at", "-id"),
+    }
+    return render(request, "triage/report.html", context, status=status)
+
+
+def _parts(report: Report, texts: dict[str, str]) -> Iterator[tuple[FormField, str]]:
+    for field in FORMS[report.form].fields:
+        yield field, texts.get(field.key, "")

@@ -1,0 +1,142 @@
+"""Writers of reports: draft, edit, link to the upstream issue, and follow it to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.utils import timezone
+
+from triage.drafting import draft
+from triage.models import Bucket, BucketEvent, FindingRecord, Report, ReportEvent
+from triage.services import MOVES as BUCKET_MOVES
+from triage.services import MoveRefusedError, move_buckets
+from triage.trackers import upstream_id
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+__all__ = ["MOVES", "draft_report", "edit_report", "link_report", "move_report"]
+
+_S = Report.Status
+_ENDS = frozenset({_S.REJECTED, _S.DUPLICATE})
+_LINE_LENGTH = 500
+
+# From each status, the ones that may follow. A draft leaves by being linked, not by this table.
+MOVES: Mapping[str, frozenset[str]] = {
+    _S.DRAFT: frozenset(),
+    _S.REPORTED: frozenset({_S.CONFIRMED, _S.FIX_CLAIMED}) | _ENDS,
+    _S.CONFIRMED: frozenset({_S.FIX_CLAIMED}) | _ENDS,
+    _S.FIX_CLAIMED: frozenset({_S.FIXED, _S.CONFIRMED}) | _ENDS,
+    # It came back: the fix did not hold.
+    _S.FIXED: frozenset({_S.CONFIRMED}),
+    _S.REJECTED: frozenset({_S.REPORTED, _S.CONFIRMED}),
+    _S.DUPLICATE: frozenset({_S.REPORTED, _S.CONFIRMED, _S.FIX_CLAIMED}),
+}
+# A report that a person moves here takes its bucket along, where the bucket may go there.
+_BUCKET_FOLLOWS = {
+    _S.REPORTED: Bucket.Status.REPORTED,
+    _S.FIXED: Bucket.Status.FIXED,
+}
+
+
+@transaction.atomic
+def draft_report(record: FindingRecord, *, who: User) -> Report:
+    """A new draft in the tracker's form, filled from the finding."""
+    made = draft(record.finding())
+    report = Report.objects.create(
+        bucket=record.bucket,
+        finding=record,
+        tracker=made.form.tracker,
+        form=made.form.key,
+        title=made.title,
+        fields=made.fields,
+        created_by=who,
+    )
+    _note(report, "drafted", "", made.form.title, who=who)
+    BucketEvent.objects.create(
+        bucket=record.bucket,
+        who=who,
+        kind=BucketEvent.Kind.REPORT,
+        after=f"{report.get_tracker_display()}: draft",
+    )
+    return report
+
+
+@transaction.atomic
+def edit_report(report: Report, *, title: str, fields: Mapping[str, str], who: User) -> Report:
+    """Change the words; the history says which fields changed."""
+    changed = [key for key, text in fields.items() if report.fields.get(key) != text]
+    if title != report.title:
+        changed.insert(0, "title")
+    if changed:
+        report.title, report.fields = title, {**report.fields, **fields}
+        report.updated_at = timezone.now()
+        report.save(update_fields=["title", "fields", "updated_at"])
+        _note(report, "edited", "", ", ".join(changed), who=who)
+    return report
+
+
+@transaction.atomic
+def link_report(report: Report, *, url: str, who: User) -> Report:
+    """Say where a person filed it. A draft becomes reported, and its bucket too."""
+    before = report.upstream_url
+    report.upstream_url, report.upstream_id = url, upstream_id(url)
+    report.updated_at = timezone.now()
+    was_draft = report.status == _S.DRAFT
+    if was_draft:
+        report.status = _S.REPORTED
+    report.save(update_fields=["upstream_url", "upstream_id", "status", "updated_at"])
+    _note(report, "linked", before, url, who=who)
+    if was_draft:
+        _note(report, "moved", _S.DRAFT, _S.REPORTED, who=who)
+        _take_bucket_along(report, who=who)
+    return report
+
+
+@transaction.atomic
+def move_report(report: Report, *, to: str, who: User, why: str = "") -> Report:
+    """Give it its next status by `MOVES`; `MoveRefusedError` where the table says no."""
+    locked = Report.objects.select_for_update().get(pk=report.pk)
+    if to not in MOVES[locked.status]:
+        raise MoveRefusedError(
+            f"A report that is {locked.get_status_display().lower()} cannot become "
+            f"{Report.Status(to).label.lower()}."
+        )
+    before, locked.status, locked.updated_at = locked.status, to, timezone.now()
+    locked.save(update_fields=["status", "updated_at"])
+    _note(locked, "moved", before, to, who=who, why=why)
+    _take_bucket_along(locked, who=who)
+    return locked
+
+
+def allowed_moves(status: str) -> list[Report.Status]:
+    """Statuses that may follow, in the order of the enum."""
+    return [choice for choice in Report.Status if choice in MOVES[status]]
+
+
+def _take_bucket_along(report: Report, *, who: User) -> None:
+    """By way of confirmed where it must: whoever files a report holds the bug for real."""
+    to = _BUCKET_FOLLOWS.get(Report.Status(report.status))
+    bucket = report.bucket
+    if to is None or bucket.status == to:
+        return
+    why = f"Report {report.upstream_id} is {report.get_status_display().lower()}."
+    if to not in BUCKET_MOVES[bucket.status]:
+        move_buckets([bucket], to=Bucket.Status.CONFIRMED, who=who, why=why)
+        bucket.refresh_from_db()
+    move_buckets([bucket], to=to, who=who, why=why)
+
+
+def _note(
+    report: Report, kind: str, before: str, after: str, *, who: User, why: str = ""
+) -> ReportEvent:
+    return ReportEvent.objects.create(
+        report=report,
+        who=who,
+        kind=kind,
+        before=before[:_LINE_LENGTH],
+        after=after[:_LINE_LENGTH],
+        why=why[:_LINE_LENGTH],
+    )

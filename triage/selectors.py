@@ -1,0 +1,236 @@
+"""Readers of what was found, for pages, exports and the API; query counts are fixed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from django.contrib.auth import get_user_model
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import TruncDay
+from django.utils import timezone
+
+from campaigns.models import Campaign
+from triage.filters import NEEDS_A_PERSON
+from triage.models import (
+    Bucket,
+    BucketEvent,
+    Facet,
+    FindingRecord,
+    Framework,
+    Label,
+    Note,
+    Report,
+    SavedView,
+    Symptom,
+)
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+__all__ = [
+    "BucketPage",
+    "ScoreRow",
+    "best_finding",
+    "bucket_page",
+    "buckets_for_lists",
+    "facet_values",
+    "navigation_counts",
+    "report_list",
+    "saved_views",
+    "scoreboard",
+    "similar_buckets",
+    "sparklines",
+    "status_counts",
+    "team",
+]
+
+SPARK_DAYS = 14
+_MEMBERS_SHOWN = 50
+_SIMILAR_SHOWN = 5
+
+
+def navigation_counts() -> dict[str, int]:
+    """What waits in each part. Three queries."""
+    live = [Campaign.Status.PENDING, Campaign.Status.RUNNING]
+    return {
+        "inbox": Bucket.objects.filter(NEEDS_A_PERSON).count(),
+        "running": Campaign.objects.filter(status__in=live).count(),
+        "drafts": Report.objects.filter(status=Report.Status.DRAFT).count(),
+    }
+
+
+def buckets_for_lists() -> QuerySet[Bucket]:
+    """Buckets with what a row shows of them; two queries once read."""
+    return Bucket.objects.select_related("assignee").prefetch_related("labels")
+
+
+def status_counts() -> dict[str, int]:
+    """Buckets of each status. One query."""
+    counted = Bucket.objects.order_by().values_list("status").annotate(Count("id"))
+    return dict(counted)
+
+
+def facet_values() -> dict[str, list[str]]:
+    """Values that the inbox can be filtered by, by kind. One query."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for kind, value in (
+        Facet.objects.order_by("kind", "value").values_list("kind", "value").distinct()
+    ):
+        found[kind].append(value)
+    return dict(found)
+
+
+def team() -> QuerySet[User]:
+    """People to whom a bucket can be given."""
+    return get_user_model().objects.filter(is_active=True).order_by("username")
+
+
+def saved_views(user: User) -> QuerySet[SavedView]:
+    """A person's own views and the shared ones."""
+    return SavedView.objects.filter(Q(owner=user) | Q(shared=True)).select_related("owner")
+
+
+def sparklines(
+    buckets: Sequence[Bucket], *, now: datetime | None = None
+) -> Mapping[int, tuple[int, ...]]:
+    """Findings of each of the last fourteen days, oldest first, by bucket. One query."""
+    today = timezone.localtime(now or timezone.now()).date()
+    start = today - timedelta(days=SPARK_DAYS - 1)
+    days: dict[int, list[int]] = {bucket.pk: [0] * SPARK_DAYS for bucket in buckets}
+    counted = (
+        FindingRecord.objects.filter(bucket__in=days, created_at__date__gte=start)
+        .annotate(day=TruncDay("created_at"))
+        .order_by()
+        .values_list("bucket", "day")
+        .annotate(Count("id"))
+    )
+    for bucket, day, count in counted:
+        at = (timezone.localtime(day).date() - start).days
+        if 0 <= at < SPARK_DAYS:
+            days[bucket][at] = count
+    return {bucket: tuple(counts) for bucket, counts in days.items()}
+
+
+def best_finding(bucket: Bucket) -> FindingRecord | None:
+    """The member to show first: smallest, then most often reproduced, then newest."""
+    return (
+        bucket.findings.select_related("campaign", "shard")
+        .order_by("minimised_nodes", "-reproduced", "-created_at", "-id")
+        .first()
+    )
+
+
+@dataclass(frozen=True)
+class BucketPage:
+    """All that a bucket's page shows, besides the picture."""
+
+    bucket: Bucket
+    record: FindingRecord | None
+    members: tuple[FindingRecord, ...]
+    notes: tuple[Note, ...]
+    events: tuple[BucketEvent, ...]
+    reports: tuple[Report, ...]
+    labels: tuple[Label, ...]
+    similar: tuple[tuple[Bucket, int], ...]
+
+
+def bucket_page(bucket: Bucket, record: FindingRecord | None = None) -> BucketPage:
+    """A bucket with one member chosen. Seven queries, eight without a chosen member."""
+    members = (
+        bucket.findings.select_related("campaign")
+        .defer("data")
+        .order_by("minimised_nodes", "-created_at", "-id")[:_MEMBERS_SHOWN]
+    )
+    return BucketPage(
+        bucket=bucket,
+        record=record or best_finding(bucket),
+        members=tuple(members),
+        notes=tuple(bucket.notes.select_related("author")),
+        events=tuple(bucket.events.select_related("who").order_by("-created_at", "-id")),
+        reports=tuple(bucket.reports.all()),
+        labels=tuple(bucket.labels.all()),
+        similar=similar_buckets(bucket),
+    )
+
+
+def similar_buckets(bucket: Bucket) -> tuple[tuple[Bucket, int], ...]:
+    """Others that share operators, modes and dtypes, with how many facets. Two queries."""
+    mine = Q()
+    for kind, value in bucket.facets.exclude(kind__in=_WEAK_KINDS).values_list("kind", "value"):
+        mine |= Q(facets__kind=kind, facets__value=value)
+    if not mine:
+        return ()
+    ranked = (
+        Bucket.objects.filter(mine, symptom=bucket.symptom, framework=bucket.framework)
+        .exclude(pk=bucket.pk)
+        .annotate(shared=Count("facets", distinct=True))
+        .order_by("-shared", "-impact", "-id")[:_SIMILAR_SHOWN]
+    )
+    return tuple((one, one.shared) for one in ranked)
+
+
+_WEAK_KINDS = (Facet.Kind.SEED, Facet.Kind.MUTATOR, Facet.Kind.DTYPE)
+
+
+def report_list() -> QuerySet[Report]:
+    """Reports, newest change first. One query."""
+    return Report.objects.select_related("bucket", "created_by")
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """Counts of buckets of one framework and symptom; each counts those that got this far."""
+
+    framework: str
+    symptom: str
+    found: int
+    triaged: int
+    reported: int
+    confirmed: int
+    fixed: int
+
+
+_STEPS: Mapping[str, Q] = {
+    "found": Q(),
+    "triaged": ~Q(status=Bucket.Status.NEW),
+    "reported": Q(reports__status__in=[one for one in Report.Status if one != "draft"]),
+    "confirmed": Q(
+        reports__status__in=[
+            Report.Status.CONFIRMED,
+            Report.Status.FIX_CLAIMED,
+            Report.Status.FIXED,
+        ]
+    ),
+    "fixed": Q(reports__status=Report.Status.FIXED),
+}
+
+
+def scoreboard() -> tuple[ScoreRow, ...]:
+    """Every framework and symptom, zeros too. One query."""
+    counted = (
+        Bucket.objects.order_by()
+        .values("framework", "symptom")
+        .annotate(
+            **{name: Count("id", filter=step, distinct=True) for name, step in _STEPS.items()}
+        )
+    )
+    by_pair = {(row["framework"], row["symptom"]): row for row in counted}
+    return tuple(
+        _score_row(framework, symptom, by_pair.get((framework.value, symptom.value), {}))
+        for framework in Framework
+        for symptom in Symptom
+    )
+
+
+def _score_row(framework: Framework, symptom: Symptom, row: Mapping[str, int]) -> ScoreRow:
+    return ScoreRow(str(framework.label), symptom.value, *(row.get(name, 0) for name in _STEPS))
+
+
+def total(rows: Iterable[ScoreRow]) -> dict[str, int]:
+    """Sums of the scoreboard's columns."""
+    rows = list(rows)
+    return {name: sum(getattr(row, name) for row in rows) for name in _STEPS}

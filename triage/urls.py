@@ -1,0 +1,50 @@
+"""URLs of triage, grouped by object."""
+
+from django.urls import include, path
+
+from triage import report_views, views
+
+__all__ = ["app_name", "urlpatterns"]
+
+app_name = "triage"
+
+bucket_urls = [
+    path("", views.show_bucket, name="show-bucket"),
+    path("move/", views.move_bucket, name="move-bucket"),
+    path("assign/", views.assign_bucket, name="assign-bucket"),
+    path("labels/", views.add_label, name="add-label"),
+    path("labels/<int:pk>/remove/", views.remove_label, name="remove-label"),
+    path("flag/clear/", views.clear_flag, name="clear-flag"),
+    path("notes/", views.add_note, name="add-note"),
+]
+
+finding_urls = [
+    path("", views.show_finding, name="show-finding"),
+    path("script/", views.download_script, name="download-script"),
+    path("data/", views.download_data, name="download-data"),
+    path("graph.svg", views.download_picture, name="download-picture"),
+    path("report/", report_views.add_report, name="add-report"),
+]
+
+report_urls = [
+    path("", report_views.show_report, name="show-report"),
+    path("edit/", report_views.edit_report, name="edit-report"),
+    path("preview/", report_views.preview_report, name="preview-report"),
+    path("link/", report_views.link_report, name="link-report"),
+    path("move/", report_views.move_report, name="move-report"),
+]
+
+urlpatterns = [
+    path("", views.list_buckets, name="list-buckets"),
+    path("export.csv", views.export_csv, name="export-buckets-csv"),
+    path("export.json", views.export_json, name="export-buckets-json"),
+    path("change/", views.change_buckets, name="change-buckets"),
+    path("undo/<uuid:batch>/", views.undo_batch, name="undo-batch"),
+    path("views/", views.save_view, name="save-view"),
+    path("views/<int:pk>/delete/", views.delete_view, name="delete-view"),
+    path("scoreboard/", views.show_scoreboard, name="show-scoreboard"),
+    path("buckets/<uuid:uuid>/", include(bucket_urls)),
+    path("findings/<uuid:uuid>/", include(finding_urls)),
+    path("reports/", report_views.list_reports, name="list-reports"),
+    path("reports/<uuid:uuid>/", include(report_urls)),
+]
