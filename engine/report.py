@@ -161,7 +161,7 @@ def _shown(outcome: Outcome, trial: Trial, divergence: Divergence) -> tuple[str,
     if divergence.value.startswith("gradient of "):
         given = outcome.gradients.get(name)
         return (_values(given), "") if given is not None else ("no gradient", "")
-    if divergence.kind in (Kind.INPUT_CHANGED, Kind.WRITE_LOST):
+    if name in trial.case.graph.input_by_name:
         after = outcome.calls[0].inputs_after.get(name) if outcome.calls else None
         return (f"{name} after the call: {_values(after)}" if after else f"{name} unchanged", "")
     outputs = outcome.calls[-1].outputs if outcome.calls else ()

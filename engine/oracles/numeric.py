@@ -29,8 +29,8 @@ class Gap:
     """How far an answer is from the float64 referee.
 
     `units`: greatest error over the finite elements, in units of what is allowed there (tolerance
-    and floor together), so that more than 1 counts. `raw`: that element's absolute error. `nonfinite`:
-    elements whose class (finite, NaN, +Inf, -Inf) is wrong although neither rounding nor overflow
+    and floor together), so that more than 1 counts. `raw`: that element's absolute error.
+    `nonfinite`: elements whose class (finite, NaN, +Inf, -Inf) is wrong although neither rounding nor overflow
     explains it. `worst`: index of the worst element.
     """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from engine.ir.types import Dense
 from engine.oracles.comparison import BASELINE, Comparison, framework_of
 from engine.oracles.keys import normalise
 from engine.oracles.numeric import MARGIN, Gap, gap, nonfinite_classes, tolerance_of
-from engine.oracles.referee import as_float64
+from engine.oracles.referee import Referee, as_float64
 from engine.oracles.verdict import Divergence, Kind
 
 __all__ = ["gradients", "metadata", "values"]
@@ -70,7 +71,7 @@ def _metadata_of(
 def _against(
     comparison: Comparison, kind: Kind, seen: Mapping[str, str], wanted: str, name: str
 ) -> Iterator[Divergence | str]:
-    """Accuse, framework by framework, the modes that differ from what is wanted, if others agree."""
+    """Accuse, framework by framework, the modes that differ from what others give."""
     agreeing = {mode for mode, one in seen.items() if one == wanted}
     for framework in comparison.frameworks():
         wrong = [
@@ -127,9 +128,33 @@ def values(comparison: Comparison) -> Iterator[Divergence | str]:
                 if any(found.counts for found in gaps.values()):
                     yield f"{name}: NumPy and torch in float64 disagree, so neither is a referee"
                 continue
-            yield from _accuse(
-                comparison, gaps, name, (Kind.VALUES, Kind.NONFINITE), second=call > 0
+            lost = frozenset(
+                mode
+                for mode, found in gaps.items()
+                if found.counts and _is_unwritten(referee, name, answers[mode].outputs[place])
             )
+            for said in _accuse(
+                comparison, gaps, name, (Kind.VALUES, Kind.NONFINITE), second=call > 0
+            ):
+                if isinstance(said, Divergence) and lost.issuperset(said.modes):
+                    yield replace(said, kind=Kind.WRITE_LOST)
+                else:
+                    yield said
+
+
+def _is_unwritten(referee: Referee, name: str, answer: Answer) -> bool:
+    """Whether an answer is what the value would be had no in-place operator written anything."""
+    unwritten = referee.unwritten.get(name)
+    if answer.array is None or unwritten is None or unwritten.shape != answer.shape:
+        return False
+    if np.array_equal(as_float64(unwritten), as_float64(referee.exact[name]), equal_nan=True):
+        return False
+    rtol, atol = tolerance_of(answer.dtype)
+    return bool(
+        np.allclose(
+            as_float64(answer.array), as_float64(unwritten), 4 * rtol, 4 * atol, equal_nan=True
+        )
+    )
 
 
 def _is_disputed(comparison: Comparison, call: int, place: int, name: str) -> bool:

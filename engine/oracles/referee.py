@@ -7,7 +7,7 @@ the last place of the working dtype: a difference below it says nothing about a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -55,6 +55,31 @@ class Referee:
             )
             for number in range(DRAWS)
         )
+
+    @cached_property
+    def unwritten(self) -> Mapping[str, Array]:
+        """Every value of the graph in float64 if no in-place operator wrote anything."""
+        graph = self.case.graph
+        kept = {node.name: node.writes for node in graph.nodes if node.writes}
+        if not kept:
+            return self.exact
+
+        def before(name: str) -> str:
+            while name in kept:
+                name = kept[name]
+            return name
+
+        nodes = tuple(
+            replace(
+                node,
+                operands=tuple(before(one) if one else None for one in node.operands),
+                views=before(node.views) if node.views else None,
+            )
+            for node in graph.nodes
+            if node.name not in kept
+        )
+        values = evaluate(graph.with_nodes(nodes, ()), self._copies(), dtype="float64")
+        return {name: values[before(name)] for name in graph.types if before(name) in values}
 
     def floor(self, name: str) -> Array:
         """Greatest movement of each element over the draws; inf where an element changes class."""

@@ -249,3 +249,25 @@ def test_normalised_messages_lose_what_differs_between_runs() -> None:
     )
     two = normalise("TypeError", "For 'Add' at /var/b.py, shape (1, 2, 3) and v2 of 0x1a")
     assert one == two
+
+
+def test_a_write_through_a_view_that_is_lost_is_a_state_error() -> None:
+    text = """case 1
+graph written
+  input x: float32[2,3] = formula full(value=2.0)
+  v0: float32[2,3] = clone(x)
+  v1: float32[1,3] = slice(v0; dim=0, start=0, step=1, stop=1) views v0
+  v2: float32[1,3] = neg(v1)
+  v3: float32[1,3] = copy_(v1, v2) writes v1
+  return v0
+plan
+  call
+  check values state
+"""
+    case = case_of(text)
+    outcomes = right_outcomes(case)
+    outcomes["mindspore-graph"] = with_output(
+        outcomes["mindspore-graph"], np.full((2, 3), 2, np.float32)
+    )
+    found = ruling(case, outcomes).divergences[0]
+    assert (found.kind, found.value, found.symptom) == (Kind.WRITE_LOST, "v0", Symptom.STATE)
