@@ -1,0 +1,200 @@
+"""A slice: one worker runs a shard for a while, and every round is recorded before the next begins.
+
+No transaction is open while anything executes.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Protocol
+
+from django.db import Error as DatabaseProblem
+
+from campaigns.models import Shard
+from campaigns.pulse import Pulse
+from campaigns.shards import (
+    Claim,
+    Hint,
+    LostLeaseError,
+    OnFinding,
+    UnreadableCheckpointError,
+    claim_shard,
+    delay_shard,
+    fail_shard,
+    finish_shard,
+    is_wanted,
+    pause_for_checkpoint,
+    read_checkpoint,
+    record_round,
+    release_shard,
+)
+from engine.campaign import PRESETS, Options, campaign
+from engine.errors import BadInput
+from engine.events import CampaignFinished, Event, FindingFound, RoundFinished
+from engine.executors.pool import Pool
+from engine.finding import Finding
+
+__all__ = ["SLICE_SECONDS", "Engine", "Slice", "options_of", "run_slice"]
+
+logger = logging.getLogger(__name__)
+SLICE_SECONDS = 45.0
+# What a preset decides that a campaign has no column for.
+_PRESET_OPTIONS = ("costly_share", "minimise_seconds")
+
+
+class Engine(Protocol):
+    """`engine.campaign.campaign`, or what stands for it at the process boundary."""
+
+    def __call__(
+        self,
+        options: Options,
+        pool: Pool,
+        *,
+        checkpoint: Mapping[str, object] | None = None,
+        graph_text: str = "",
+    ) -> Iterator[Event]: ...
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What came of it. `hint`: the shard waits for its next slice, None where it does not."""
+
+    claimed: bool
+    rounds: int = 0
+    hint: Hint | None = None
+
+
+def options_of(shard: Shard) -> Options:
+    """What the engine is asked; `BadInput` where the campaign names what there is not.
+
+    The random seed is the campaign's plus the shard's index, so that two shards of one seed differ.
+    """
+    asked = shard.campaign
+    preset = PRESETS.get(asked.preset.replace("_", "-"), {})
+    extra: dict[str, Any] = {name: preset[name] for name in _PRESET_OPTIONS if name in preset}
+    return Options(
+        seed=shard.seed,
+        rounds=asked.rounds,
+        modes=tuple(asked.modes),
+        policy=asked.policy,
+        random_seed=asked.random_seed + shard.index,
+        **extra,
+    )
+
+
+def run_slice(
+    shard: int,
+    *,
+    pool: Pool,
+    pulse: Pulse,
+    on_finding: OnFinding,
+    epoch: int | None = None,
+    seconds: float = SLICE_SECONDS,
+    is_stopping: Callable[[], bool] = lambda: False,
+    engine: Engine = campaign,
+) -> Slice:
+    """Claim a shard and run it until the slice is over, its rounds are done or it must stop.
+
+    The slice ends after a recorded round, however long that took, so that every slice gets further.
+    """
+    claim = claim_shard(shard, owner=pulse.name, epoch=epoch)
+    if claim is None:
+        return Slice(claimed=False)
+    runner = _Runner(claim, pool, on_finding, engine, monotonic() + seconds, is_stopping, pulse)
+    with pulse.hold(claim):
+        hint = _guarded(runner)
+    return Slice(claimed=True, rounds=runner.rounds, hint=hint)
+
+
+def _guarded(runner: _Runner) -> Hint | None:
+    """Run it; whatever goes wrong ends in a state of the shard that a person can read."""
+    claim = runner.claim
+    try:
+        return runner.run()
+    except LostLeaseError as lost:
+        logger.info("%s", lost)
+    except UnreadableCheckpointError as error:
+        pause_for_checkpoint(claim, reason=str(error))
+    except DatabaseProblem as error:
+        # Not the shard's fault: later again. Where even this write fails the lease runs out.
+        delay_shard(claim, error=f"{type(error).__name__}: {error}")
+        raise
+    except BadInput as error:
+        logger.warning("%s failed: %s", claim.shard, error)
+        fail_shard(claim, error=str(error))
+    except Exception:  # the worker's one boundary: our own bugs stop one shard
+        logger.exception("%s failed", claim.shard)
+        fail_shard(claim, error=traceback.format_exc())
+    except BaseException:
+        # Told to leave at once: the round in flight is lost, the shard is free for others.
+        release_shard(claim)
+        raise
+    return None
+
+
+@dataclass
+class _Runner:
+    """One slice on its way."""
+
+    claim: Claim
+    pool: Pool
+    on_finding: OnFinding
+    engine: Engine
+    until: float
+    is_stopping: Callable[[], bool]
+    pulse: Pulse
+    rounds: int = 0
+
+    def run(self) -> Hint | None:
+        """Events until it is time to stop; the hint for the next slice."""
+        buffered: list[Finding] = []
+        with closing(self._events()) as events:
+            for event in events:
+                if self.pulse.lost.is_set():
+                    raise LostLeaseError(f"{self.claim.shard}: the lease was lost")
+                match event:
+                    case FindingFound():
+                        buffered.append(event.finding)
+                    case RoundFinished():
+                        self._record(event, buffered)
+                        buffered = []
+                    case CampaignFinished():
+                        finish_shard(self.claim, reason=event.reason)
+                        return None
+                if self._is_over(event):
+                    break
+        return release_shard(self.claim)
+
+    def _events(self) -> Generator[Event, None, None]:
+        """The engine's events from the checkpoint on."""
+        checkpoint, graph_text = read_checkpoint(self.claim.shard)
+        options = options_of(self.claim.shard)
+        events = self.engine(options, self.pool, checkpoint=checkpoint, graph_text=graph_text)
+        try:
+            yield next(events)
+        except StopIteration:
+            return
+        except BadInput as error:
+            if checkpoint is not None and error.thing.startswith("checkpoint"):
+                raise UnreadableCheckpointError(str(error)) from error
+            raise
+        yield from events
+
+    def _record(self, event: RoundFinished, findings: list[Finding]) -> None:
+        record_round(self.claim, event=event, findings=findings, on_finding=self.on_finding)
+        self.rounds += 1
+
+    def _is_over(self, event: Event) -> bool:
+        """Only after a round, unless the round in flight could not be recorded anyway."""
+        if not is_wanted(self.claim):
+            return isinstance(event, RoundFinished) or self._is_cancelled()
+        is_late = monotonic() >= self.until or self.is_stopping()
+        return isinstance(event, RoundFinished) and is_late
+
+    def _is_cancelled(self) -> bool:
+        return not self.claim.held.exists()
