@@ -114,6 +114,7 @@ class Candidates:
         self.variants = pool_variants(pool)
         self._limit, self._rng = limit, rng
         self._found: dict[str, tuple[Site, ...]] = {}
+        self._drawn: dict[str, tuple[Site, ...]] = {}
 
     # ---------------------------------------------------------------- numbering
     def __len__(self) -> int:
@@ -138,11 +139,14 @@ class Candidates:
         return tuple(block for block in every if block.sites)
 
     def _numbered(self, row: Mutator) -> tuple[Site, ...]:
-        sites = self.sites_of(row)
-        if self._limit is None or self._rng is None or len(sites) <= self._limit:
-            return sites
-        chosen = self._rng.choice(len(sites), size=self._limit, replace=False)
-        return tuple(sites[at] for at in sorted(chosen))
+        """The sites of a row that are numbered, the same ones for each of its variants."""
+        if row.name not in self._drawn:
+            sites = self.sites_of(row)
+            if self._limit is not None and self._rng is not None and len(sites) > self._limit:
+                chosen = self._rng.choice(len(sites), size=self._limit, replace=False)
+                sites = tuple(sites[at] for at in sorted(chosen))
+            self._drawn[row.name] = sites
+        return self._drawn[row.name]
 
     @cached_property
     def _ends(self) -> list[int]:
@@ -192,27 +196,33 @@ class Candidates:
     @cached_property
     def cells(self) -> Sequence[tuple[str, str]]:
         """(object, primitive) of every numbered candidate."""
-        return [block.mutator.cell for block in self._blocks for _ in block.sites]
+        return [cell for block in self._blocks for cell in [block.mutator.cell] * len(block.sites)]
 
     def contexts(self) -> Floats:
         """Features of every numbered candidate, [n, 7], each about in [0, 1]; see `FEATURES`."""
         if not self._blocks:
             return np.zeros((0, len(FEATURES)))
-        known: dict[tuple[str, str, str, int], Floats] = {}
-        rows = [self._block_contexts(block, known) for block in self._blocks]
+        table: dict[str, Floats] = {}
+        known: dict[tuple[str, str, tuple[str, ...]], Floats] = {}
+        rows = []
+        for block in self._blocks:
+            name = block.mutator.name
+            if name not in table:
+                table[name] = np.array([self._known_features(one, known) for one in block.sites])
+            row = table[name].copy()
+            row[:, 2] = novelty(
+                self.counts.mutators, _mutator_elements(block.mutator, block.variant)
+            )
+            rows.append(row)
         return np.vstack(rows)
 
-    def _block_contexts(
-        self, block: _Block, known: dict[tuple[str, str, str, int], Floats]
+    def _known_features(
+        self, site: Site, known: dict[tuple[str, str, tuple[str, ...]], Floats]
     ) -> Floats:
-        rows = np.empty((len(block.sites), len(FEATURES)))
-        for at, site in enumerate(block.sites):
-            key = (site.value, site.consumer, site.nodes[0] if site.nodes else "", len(site.nodes))
-            if key not in known:
-                known[key] = self._site_features(site)
-            rows[at] = known[key]
-        rows[:, 2] = novelty(self.counts.mutators, _mutator_elements(block.mutator, block.variant))
-        return rows
+        key = (site.value, site.consumer, site.nodes)
+        if key not in known:
+            known[key] = self._site_features(site)
+        return known[key]
 
     def _site_features(self, site: Site) -> Floats:
         value = site.value or (site.nodes[-1] if site.nodes else "")

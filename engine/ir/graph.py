@@ -136,7 +136,7 @@ class Node:
         forms = {**dict(self.forms), framework: form}
         return replace(self, forms=tuple(sorted((k, v) for k, v in forms.items() if v)))
 
-    @property
+    @cached_property
     def uses(self) -> tuple[str, ...]:
         """Every outer value this node reads, captures included."""
         captured = (outer for region in self.regions for _, outer in region.captures)

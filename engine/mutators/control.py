@@ -85,6 +85,9 @@ def _loopable(graph: Graph, node: Node) -> bool:
     return plain and any(name and graph.types[name] == node.type for name in node.operands)
 
 
+LOOPABLE = nodes(_loopable)
+
+
 def halving(op: str) -> Edit:
     """A data-dependent loop: halve the value while its sum of squares is over a bound."""
 
@@ -124,7 +127,7 @@ if "for" in OPS and "while" in OPS:
     mutator(
         "subgraph.update.loop.round",
         effect=Effect.CHANGING,
-        sites=nodes(_loopable),
+        sites=LOOPABLE,
         edit={
             "for.two": loop_round("for", 2),
             "for.three": loop_round("for", 3),
@@ -137,7 +140,7 @@ if "for" in OPS and "while" in OPS:
     mutator(
         "subgraph.insertion.loop.once",
         effect=Effect.PRESERVING,
-        sites=nodes(_loopable),
+        sites=LOOPABLE,
         edit={"for": loop_round("for", 1), "while": loop_round("while", 1)},
         provenance=BUG_KIND("control flow"),
         example=("y = gelu(x)", "y = for(x; trips=1) bound 1\n  body (c) b = gelu(c) yield b"),

@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from engine.ir.case import Case, Plan
 from engine.ir.graph import Attr, Formula, Init, Input, Literal, Node, Region
 from engine.ir.types import DTYPES, FLOATS, INTEGERS, Dense, Tuple, Type, dense, is_float
 from engine.ops.spec import FRAMEWORKS, OPS, Form, OpSpec, call_of
-from engine.ops.typing import ITEM, bind, call_of_node, retype_node
+from engine.ops.typing import ITEM, bind, retype_node
 
 __all__ = ["Draft", "forms_of", "legal_attrs", "renamed_uses"]
 
@@ -42,16 +43,28 @@ def forms_of(
     """
     if node.op == ITEM:
         return {}
-    spec, call = OPS[node.op], call_of_node(node, types)
+    spec = OPS[node.op]
+    given = tuple(None if one is None else types[one] for one in node.operands)
+    holding = _holding(node.op, given, node.attrs)
     bound = bind(spec, node.operands)
     return {
         framework: tuple(
             name
-            for name in spec.forms_for(framework, call)
+            for name in holding[framework]
             if _setup_holds(spec.forms[framework][name], bound, inputs)
         )
         for framework in FRAMEWORKS
     }
+
+
+@lru_cache(maxsize=1 << 14)
+def _holding(
+    op: str, operands: tuple[Type | None, ...], attrs: tuple[tuple[str, Attr], ...]
+) -> Mapping[str, tuple[str, ...]]:
+    """Forms that hold for operands of these types; models repeat their calls, so it is kept."""
+    spec = OPS[op]
+    call = call_of(spec, operands, dict(attrs))
+    return {framework: spec.forms_for(framework, call) for framework in FRAMEWORKS}
 
 
 def _setup_holds(

@@ -14,7 +14,7 @@ from engine.ir.case import Case
 from engine.ir.graph import Attr, Graph, Node
 from engine.ir.types import Dense, is_float
 from engine.mutators.edits import Draft
-from engine.mutators.sites import dense_of, is_floating, nodes, spec_at, values
+from engine.mutators.sites import dense_of, is_floating, nodes, values
 from engine.mutators.spec import (
     BUG_KIND,
     COMET,
@@ -53,12 +53,17 @@ FAMILIES = (
 )
 """Tags by which operators are grouped, narrowest first: an operator belongs to its first."""
 
-COPIES = ("clone", "contiguous", "identity", "positive", "detach")
+COPIES = ("clone", "contiguous", "identity", "detach")
 """Operators that change no value; rows of their own say so."""
 
 
 def family_of(spec: OpSpec) -> str:
     return next((tag for tag in FAMILIES if tag in spec.tags), "other")
+
+
+def of_family(family: str) -> frozenset[str]:
+    """Every operator of a family, also those that cannot be put at a value by themselves."""
+    return frozenset(spec.name for spec in OPS.values() if family_of(spec) == family)
 
 
 def _insertable(spec: OpSpec) -> bool:
@@ -122,7 +127,7 @@ for _attr, _ops in attributes().items():
     mutator(
         f"operator.update.attribute.{_attr}",
         effect=Effect.CHANGING,
-        sites=nodes(lambda graph, node, ops=frozenset(_ops): node.op in ops),  # type: ignore[misc]
+        sites=nodes(ops=frozenset(_ops)),
         edit=resample(_attr),
         provenance=DEVMUT("parameter mutation") if len(_ops) > 1 else FREEFUZZ("argument value"),
         example=(f"y = op(x; {_attr}=a)", f"y = op(x; {_attr}=b)"),
@@ -171,11 +176,7 @@ for _family, _credit in _SWAPS.items():
         mutator(
             f"operator.update.swap.{_family}",
             effect=Effect.CHANGING,
-            sites=nodes(
-                lambda graph, node, family=_family: (  # type: ignore[misc]
-                    (spec := spec_at(node)) is not None and family_of(spec) == family
-                )
-            ),
+            sites=nodes(ops=of_family(_family)),
             edit={name: swap(name) for name in _swappable(_family)},
             provenance=_credit,
             example=("y = relu(x)", "y = gelu(x)"),
@@ -243,9 +244,7 @@ for _dtype in DTYPE_CHOICES:
         mutator(
             f"operator.update.dtype.{_dtype}.{'back' if _back else 'output'}",
             effect=Effect.CHANGING,
-            sites=nodes(
-                lambda graph, node, able=_able: node.op in able and _castable(graph, node)  # type: ignore[misc]
-            ),
+            sites=nodes(_castable, ops=_able),
             edit=computed_in(_dtype, back=_back),
             provenance=FLOWMUT_TFG("precision") if is_float(_dtype) else BUG_KIND("dtype"),
             example=(

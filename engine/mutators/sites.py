@@ -5,7 +5,7 @@ A pattern is worked out once for a graph and kept with it, since many rows share
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias, TypeVar, cast
 
 from engine.ir.case import Case
@@ -97,33 +97,40 @@ def _stale(graph: Graph) -> frozenset[str]:
 
 
 # ---------------------------------------------------------------------------- values
+def everywhere(graph: Graph, node: Node) -> bool:
+    return True
+
+
 def values(
     test: ValueTest = is_floating, *, roles: tuple[str, ...] = ("input",), computed: bool = True
 ) -> Sites:
     """Live dense values: graph inputs of these roles, and what nodes compute."""
 
     def find(case: Case) -> Iterator[Site]:
-        graph = case.graph
-        names = [given.name for given in graph.inputs if given.role in roles]
-        if computed:
-            names += [node.name for node in graph.nodes]
-        for name in names:
-            type_ = dense_of(graph, name)
-            if type_ is None or not test(type_) or not is_live(graph, name):
-                continue
-            if name not in _stale(graph):
-                yield Site(nodes=(name,) if name in graph.by_name else (), value=name)
+        for name, type_, role in kept(case.graph, "values", lambda: tuple(_values(case.graph))):
+            if (role in roles if role else computed) and test(type_):
+                yield Site(nodes=() if role else (name,), value=name)
 
     return _sites(find)
 
 
-def uses(test: ValueTest = is_floating, where: NodeTest = lambda graph, node: True) -> Sites:
+def _values(graph: Graph) -> Iterator[tuple[str, Dense, str]]:
+    """Name, type and role ("" for what a node computes) of every live dense value."""
+    roles = {given.name: given.role for given in graph.inputs}
+    stale = _stale(graph)
+    for name in graph.types:
+        type_ = dense_of(graph, name)
+        if type_ is not None and name not in stale and is_live(graph, name):
+            yield name, type_, roles.get(name, "")
+
+
+def uses(test: ValueTest = is_floating, where: NodeTest = everywhere) -> Sites:
     """Single uses: one value at one operand slot of one live consumer."""
 
     def find(case: Case) -> Iterator[Site]:
         graph = case.graph
-        for node in graph.nodes:
-            if not is_live(graph, node.name) or not where(graph, node):
+        for node in _nodes_of(graph, None):
+            if not where(graph, node):
                 continue
             for slot, name in enumerate(node.operands):
                 type_ = None if name is None else dense_of(graph, name)
@@ -145,15 +152,34 @@ def inputs(where: Callable[[Input], bool]) -> Sites:
 
 
 # ---------------------------------------------------------------------------- nodes
-def nodes(where: NodeTest) -> Sites:
-    """Live nodes; `value` is the node's result."""
+def nodes(
+    where: NodeTest = lambda graph, node: True, *, ops: Collection[str] | None = None
+) -> Sites:
+    """Live nodes, of these operators where they are given; `value` is the node's result."""
 
     def find(case: Case) -> Iterator[Site]:
-        for node in case.graph.nodes:
-            if is_live(case.graph, node.name) and where(case.graph, node):
+        for node in _nodes_of(case.graph, ops):
+            if where(case.graph, node):
                 yield Site(nodes=(node.name,), value=node.name)
 
     return _sites(find)
+
+
+def _nodes_of(graph: Graph, ops: Collection[str] | None) -> Iterable[Node]:
+    """Live nodes in order, looked up by operator."""
+    by_op = kept(graph, "by_op", lambda: _by_op(graph))
+    if ops is None:
+        return (node for node in graph.nodes if is_live(graph, node.name))
+    found = [node for op in by_op.keys() & ops for node in by_op[op]]
+    return sorted(found, key=lambda node: graph.position[node.name])
+
+
+def _by_op(graph: Graph) -> Mapping[str, tuple[Node, ...]]:
+    found: dict[str, list[Node]] = {}
+    for node in graph.nodes:
+        if is_live(graph, node.name):
+            found.setdefault(node.op, []).append(node)
+    return {op: tuple(several) for op, several in found.items()}
 
 
 def tagged(*tags: str) -> NodeTest:
@@ -166,16 +192,12 @@ def tagged(*tags: str) -> NodeTest:
     return test
 
 
-def op_is(*names: str) -> NodeTest:
-    return lambda graph, node: node.op in names
-
-
 def chains(*ops: str) -> Sites:
     """Straight lines of nodes with these operators, each read by the next alone."""
 
     def find(case: Case) -> Iterator[Site]:
         graph = case.graph
-        for last in graph.nodes:
+        for last in _nodes_of(graph, {ops[-1]}):
             line = _line(graph, last, ops)
             if line:
                 yield Site(nodes=line, value=last.name)
@@ -242,9 +264,8 @@ def form_sites(framework: str, kind: str) -> Sites:
     """Nodes whose call may be written in another form of this kind ("method", "keyword", ...)."""
 
     def find(case: Case) -> Iterator[Site]:
-        for name, form in _forms(case.graph):
-            if form[0] == framework and form_kind(form[1]) == kind:
-                yield Site((name,), name, detail=(("form", form[1]),))
+        for name, form in _forms(case.graph).get((framework, kind), ()):
+            yield Site((name,), name, detail=(("form", form),))
 
     return _sites(find)
 
@@ -254,17 +275,19 @@ def form_kind(form: str) -> str:
     return form.partition("_")[0]
 
 
-def _forms(graph: Graph) -> tuple[tuple[str, tuple[str, str]], ...]:
-    """Every (node, (framework, form)) that holds and is not the one in use."""
-    return kept(graph, "forms", lambda: tuple(_all_forms(graph)))
+def _forms(graph: Graph) -> Mapping[tuple[str, str], list[tuple[str, str]]]:
+    """(framework, kind) -> (node, form) for every form that holds and is not the one in use."""
+    return kept(graph, "forms", lambda: _all_forms(graph))
 
 
-def _all_forms(graph: Graph) -> Iterator[tuple[str, tuple[str, str]]]:
+def _all_forms(graph: Graph) -> Mapping[tuple[str, str], list[tuple[str, str]]]:
     held = graph.input_by_name.keys()
-    for node in graph.nodes:
-        if not is_live(graph, node.name):
-            continue
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for node in _nodes_of(graph, None):
         for framework, names in forms_of(node, graph.types, held).items():
             current = node.form(framework)
             current = current if current in names else (names[0] if names else "")
-            yield from ((node.name, (framework, name)) for name in names if name != current)
+            for name in names:
+                if name != current:
+                    found.setdefault((framework, form_kind(name)), []).append((node.name, name))
+    return found

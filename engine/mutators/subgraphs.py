@@ -12,17 +12,14 @@ from engine.ir.case import Case
 from engine.ir.graph import Graph, Node
 from engine.ir.types import Dense
 from engine.mutators.edits import Draft
-from engine.mutators.operators import family_of
+from engine.mutators.operators import of_family
 from engine.mutators.sites import (
     chains,
     dense_of,
     is_floating,
     is_integral,
     nodes,
-    op_is,
     same_type_pairs,
-    spec_at,
-    tagged,
     values,
 )
 from engine.mutators.spec import (
@@ -264,7 +261,7 @@ mutator(
 mutator(
     "subgraph.insertion.reassociation",
     effect=Effect.CHANGING,
-    sites=nodes(op_is("add", "mul")),
+    sites=nodes(ops={"add", "mul"}),
     edit=lambda case, site, rng: reassociate(case, site, rng),
     provenance=ALGEBRA("associativity"),
     example=("a = add(x, y)\nb = add(a, z)", "a = add(y, z)\nb = add(x, a)"),
@@ -503,7 +500,7 @@ for _op, _ways in _DECOMPOSED.items():
         mutator(
             f"subgraph.update.decomposition.{_op}",
             effect=Effect.PRESERVING,
-            sites=nodes(lambda graph, node, op=_op: node.op == op and _plain(node)),  # type: ignore[misc]
+            sites=nodes(lambda graph, node: _plain(node), ops={_op}),
             edit={name: rebuilt(make) for name, make in _ways.items()},
             provenance=ALGEBRA(f"definition of {_op}"),
             example=(f"y = {_op}(x)", f"y = the same by {' or '.join(_ways)}"),
@@ -587,6 +584,9 @@ def _residual(graph: Graph, node: Node) -> bool:
     )
 
 
+SKIPPABLE = nodes(_skippable)
+
+
 def keep_branch(slot: int) -> Edit:
     def edit(case: Case, site: Site, rng: np.random.Generator) -> Case:
         node = case.graph.by_name[site.nodes[0]]
@@ -596,6 +596,13 @@ def keep_branch(slot: int) -> Edit:
         return draft.finish()
 
     return edit
+
+
+def _deletable(family: str) -> frozenset[str]:
+    """Operators of a family; "other" are those of families that have no row."""
+    if family != "other":
+        return of_family(family)
+    return frozenset(OPS).difference(*(of_family(one) for one in _DELETED))
 
 
 _DELETED: dict[str, Provenance] = {
@@ -610,12 +617,8 @@ for _family, _credit in _DELETED.items():
         f"operator.deletion.{_family}",
         effect=Effect.CHANGING,
         sites=nodes(
-            lambda graph, node, family=_family: (  # type: ignore[misc]
-                (spec := spec_at(node)) is not None
-                and _deletion_family(spec.name) == family
-                and _skippable(graph, node)
-                and not _residual(graph, node)
-            )
+            lambda graph, node: _skippable(graph, node) and not _residual(graph, node),
+            ops=_deletable(_family),
         ),
         edit=skip,
         provenance=_credit,
@@ -624,15 +627,10 @@ for _family, _credit in _DELETED.items():
     )
 
 
-def _deletion_family(op: str) -> str:
-    family = family_of(OPS[op])
-    return family if family in _DELETED else "other"
-
-
 mutator(
     "subgraph.deletion.residual",
     effect=Effect.CHANGING,
-    sites=nodes(_residual),
+    sites=nodes(_residual, ops={"add"}),
     edit={"first": keep_branch(0), "second": keep_branch(1)},
     provenance=FLOWMUT_TFG("collapse skip"),
     example=("y = add(x, f)", "y = x, or y = f"),
@@ -661,7 +659,7 @@ def skip_block(case: Case, site: Site, rng: np.random.Generator) -> Case:
 mutator(
     "subgraph.deletion.block",
     effect=Effect.CHANGING,
-    sites=nodes(lambda graph, node: _skippable(graph, node)),
+    sites=SKIPPABLE,
     edit=skip_block,
     provenance=DEVMUT("layer deletion"),
     example=("a = relu(x)\nb = exp(a)\nc = tanh(b)\ny = sin(c)", "y = sin(x)"),
@@ -694,7 +692,7 @@ def repeat(case: Case, site: Site, rng: np.random.Generator) -> Case:
 mutator(
     "subgraph.insertion.repetition",
     effect=Effect.CHANGING,
-    sites=nodes(_skippable),
+    sites=SKIPPABLE,
     edit=repeat,
     provenance=LEMON("LC"),
     example=("y = gelu(x)", "a = gelu(x)\ny = gelu(a)"),
@@ -798,7 +796,8 @@ mutator(
     "subgraph.rewiring.self_merge",
     effect=Effect.CHANGING,
     sites=nodes(
-        lambda graph, node: tagged("binary", "product")(graph, node) and _two_operands(graph, node)
+        _two_operands,
+        ops={spec.name for spec in OPS.values() if spec.tags & {"binary", "product"}},
     ),
     edit=own_operand,
     provenance=FLOWMUT_CG("residual target"),

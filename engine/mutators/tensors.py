@@ -180,7 +180,7 @@ mutator(
     "tensor.insertion.copy",
     effect=Effect.PRESERVING,
     sites=WITH_WEIGHTS,
-    edit={op: through(_copied(op)) for op in ("clone", "contiguous", "identity", "positive")},
+    edit={op: through(_copied(op)) for op in ("clone", "contiguous", "identity")},
     provenance=FLOWMUT_CG("clone"),
     example=("y = relu(x)", "c = clone(x)\ny = relu(c)"),
     doc="A copy, or a view that may be one, between a value and its users.",
