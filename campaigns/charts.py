@@ -84,10 +84,9 @@ def _y(value: float, top: float) -> float:
 def _round_values(top: float) -> list[float]:
     """Zero and up to four round values below `top`."""
     magnitude = 10.0 ** (len(str(int(top))) - 1)
-    for part in (0.1, 0.2, 0.5, 1, 2, 5):
-        gap = part * magnitude
-        if top / gap <= 4:
-            break
+    gap = next(
+        part * magnitude for part in (0.1, 0.2, 0.5, 1, 2, 5) if top / (part * magnitude) <= 4
+    )
     if top >= 1:
         gap = max(1.0, gap)
     return [gap * index for index in range(int(top / gap) + 1)]

@@ -7,8 +7,16 @@ from typing import Any
 
 from django import forms
 
-from campaigns.choices import MODES, PRESETS, mode_names, policy_names, preset_seeds, seed_names
+from campaigns.choices import (
+    mode_names,
+    policy_names,
+    preset_named,
+    preset_seeds,
+    seed_names,
+)
 from campaigns.models import Campaign
+from engine.executors.modes import MODES
+from engine.seeds import SEEDS
 
 __all__ = ["CampaignForm"]
 
@@ -40,7 +48,7 @@ class CampaignForm(forms.Form):
     preset = forms.ChoiceField(choices=Campaign.Preset, widget=forms.HiddenInput, required=False)
 
     def __init__(self, *args: Any, preset: str = Campaign.Preset.QUICK_LOOK, **kwargs: Any) -> None:
-        chosen = PRESETS.get(preset, PRESETS[Campaign.Preset.QUICK_LOOK])
+        chosen = preset_named(preset)
         kwargs.setdefault(
             "initial",
             {
@@ -54,8 +62,8 @@ class CampaignForm(forms.Form):
             },
         )
         super().__init__(*args, **kwargs)
-        self._set_choices("seeds", [(name, name) for name in seed_names()])
-        self._set_choices("modes", [(mode.name, f"{mode.name}: {mode.meaning}") for mode in MODES])
+        self._set_choices("seeds", [(name, SEEDS[name].title) for name in seed_names()])
+        self._set_choices("modes", [(mode.name, mode.text) for mode in MODES.values()])
         self._set_choices("policy", [(name, name) for name in policy_names()])
 
     def _set_choices(self, name: str, choices: list[tuple[str, str]]) -> None:

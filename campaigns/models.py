@@ -7,6 +7,7 @@ through `campaigns.selectors`.
 from __future__ import annotations
 
 import json
+import math
 import uuid
 import zlib
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ __all__ = [
     "GraphText",
     "Mutant",
     "Shard",
+    "StrictJSONEncoder",
     "WorkerHeartbeat",
     "pack_json",
     "unpack_json",
@@ -49,6 +51,28 @@ def unpack_json(packed: bytes | memoryview) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ValueError(f"packed JSON: saw {type(data).__name__}, expected an object")
     return data
+
+
+class StrictJSONEncoder(json.JSONEncoder):
+    """Numbers that JSON cannot say become the strings "nan", "inf" and "-inf".
+
+    Databases refuse them, and mutants and findings are full of them. `float` reads them back.
+    """
+
+    def encode(self, o: object) -> str:
+        return super().encode(_finite(o))
+
+
+def _finite(data: object) -> object:
+    match data:
+        case float() if not math.isfinite(data):
+            return str(data)
+        case dict():
+            return {key: _finite(value) for key, value in data.items()}
+        case list() | tuple():
+            return [_finite(value) for value in data]
+        case _:
+            return data
 
 
 class Environment(models.Model):
@@ -221,7 +245,7 @@ class Mutant(models.Model):
     round = models.PositiveIntegerField()
     mutator = models.CharField(max_length=120, blank=True)
     variant = models.CharField(max_length=120, blank=True)
-    site = models.JSONField(default=dict, blank=True)
+    site = models.JSONField(default=dict, blank=True, encoder=StrictJSONEncoder)
     accepted = models.BooleanField()
     verdict = models.CharField(max_length=20, choices=Verdict)
     reason = models.TextField(blank=True)

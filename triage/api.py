@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
+from django.http import HttpRequest
 from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, viewsets
@@ -188,12 +189,12 @@ class InboxFilterBackend(DjangoFilterBackend):
     """The filters and sorts of the inbox; without a status, what needs a person."""
 
     def filter_queryset(
-        self, request: Request, queryset: QuerySet[Bucket], view: APIView
+        self, request: HttpRequest, queryset: QuerySet[Bucket], view: APIView
     ) -> QuerySet[Bucket]:
-        chosen = BucketFilter(request.query_params, queryset=queryset, user=person(request))
+        chosen = BucketFilter(request.GET, queryset=queryset, user=person(request))
         if not chosen.is_valid():
             raise serializers.ValidationError(chosen.errors)
-        return sorted_buckets(chosen.qs, request.query_params.get("sort", ""))
+        return sorted_buckets(chosen.qs, request.GET.get("sort", ""))
 
 
 class BucketViewSet(viewsets.ReadOnlyModelViewSet[Bucket]):
@@ -295,7 +296,7 @@ class ReportViewSet(viewsets.ReadOnlyModelViewSet[Report]):
         given = _valid(LinkSerializer(data=request.data))
         form = LinkForm(report, given)
         if not form.is_valid():
-            raise serializers.ValidationError(form.errors)
+            raise serializers.ValidationError(form.errors.get_json_data())
         reporting.link_report(report, url=form.cleaned_data["url"], who=person(request))
         return self._read()
 

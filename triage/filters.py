@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import django_filters
 from django import forms
@@ -62,7 +63,8 @@ class BucketFilter(django_filters.FilterSet):
     age = django_filters.ChoiceFilter(choices=list(_AGES.items()), method="by_age", label="Seen")
     mode = django_filters.CharFilter(method="by_facet", label="Mode")
     op = django_filters.CharFilter(method="by_facet", label="Operator")
-    form = django_filters.CharFilter(method="by_facet", label="Call form")
+    # Not `form`, which is the filter set's own form.
+    call_form = django_filters.CharFilter(method="by_facet", label="Call form")
     dtype = django_filters.CharFilter(method="by_facet", label="Dtype")
     seed = django_filters.CharFilter(method="by_facet", label="Seed")
     mutator = django_filters.CharFilter(method="by_facet", label="Mutation")
@@ -109,7 +111,7 @@ class BucketFilter(django_filters.FilterSet):
             return rows.filter(assignee=self.user) if self.user else rows.none()
         return rows.filter(assignee__username=value)
 
-    def by_campaign(self, rows: QuerySet[Bucket], name: str, value: object) -> QuerySet[Bucket]:
+    def by_campaign(self, rows: QuerySet[Bucket], name: str, value: UUID) -> QuerySet[Bucket]:
         members = FindingRecord.objects.filter(bucket=OuterRef("pk"), campaign__uuid=value)
         return rows.filter(Exists(members))
 
@@ -117,8 +119,9 @@ class BucketFilter(django_filters.FilterSet):
         return rows.filter(last_seen__gt=timezone.now() - timedelta(days=int(days)))
 
     def by_facet(self, rows: QuerySet[Bucket], name: str, value: str) -> QuerySet[Bucket]:
+        kind = name.removeprefix("call_")
         return rows.filter(
-            Exists(Facet.objects.filter(bucket=OuterRef("pk"), kind=name, value=value))
+            Exists(Facet.objects.filter(bucket=OuterRef("pk"), kind=kind, value=value))
         )
 
 
@@ -149,6 +152,11 @@ def active_chips(chosen: BucketFilter, query: QueryDict) -> Iterator[Chip]:
             rest.setlist(name, [other for other in query.getlist(name) if other != value])
             rest.pop("page", None)
             field = one.field
-            choices = dict(field.choices) if isinstance(field, forms.ChoiceField) else {}
-            text = str(choices.get(value, value))
+            text = str(_texts(field).get(value, value))
             yield Chip(str(one.label), text, rest.urlencode())
+
+
+def _texts(field: forms.Field) -> dict[str, str]:
+    """What the choices of a field say, by value; empty for a field without choices."""
+    choices: Any = getattr(field, "choices", ())
+    return {str(value): str(text) for value, text in choices}

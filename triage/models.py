@@ -16,7 +16,7 @@ from django.db.models.functions import Lower
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Campaign, Shard
+from campaigns.models import Campaign, Shard, StrictJSONEncoder
 from engine.finding import Finding
 
 __all__ = [
@@ -205,7 +205,7 @@ class FindingRecord(models.Model):
     original_nodes = models.PositiveIntegerField()
     reproduced = models.PositiveIntegerField()
     attempts = models.PositiveIntegerField()
-    data = models.JSONField()
+    data = models.JSONField(encoder=StrictJSONEncoder)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
@@ -228,7 +228,11 @@ class FindingRecord(models.Model):
 
     def finding(self) -> Finding:
         """The engine's own object; `KeyError` or `TypeError` where another version wrote it."""
-        return Finding.from_json(self.data)
+        answers = [
+            {**one, "error": None if one["error"] is None else float(one["error"])}
+            for one in self.data["answers"]
+        ]
+        return Finding.from_json({**self.data, "answers": answers})
 
 
 class Note(models.Model):

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import get_user_model
 from django.db.models import Count, Q, QuerySet
@@ -218,7 +218,9 @@ def scoreboard() -> tuple[ScoreRow, ...]:
             **{name: Count("id", filter=step, distinct=True) for name, step in _STEPS.items()}
         )
     )
-    by_pair = {(row["framework"], row["symptom"]): row for row in counted}
+    by_pair: dict[tuple[str, str], Mapping[str, Any]] = {
+        (row["framework"], row["symptom"]): row for row in counted
+    }
     return tuple(
         _score_row(framework, symptom, by_pair.get((framework.value, symptom.value), {}))
         for framework in Framework
@@ -226,7 +228,7 @@ def scoreboard() -> tuple[ScoreRow, ...]:
     )
 
 
-def _score_row(framework: Framework, symptom: Symptom, row: Mapping[str, int]) -> ScoreRow:
+def _score_row(framework: Framework, symptom: Symptom, row: Mapping[str, Any]) -> ScoreRow:
     return ScoreRow(str(framework.label), symptom.value, *(row.get(name, 0) for name in _STEPS))
 
 

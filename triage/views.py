@@ -279,7 +279,7 @@ def show_scoreboard(request: HttpRequest) -> HttpResponse:
 def _filtered(request: HttpRequest, query: QueryDict) -> tuple[BucketFilter, QuerySet[Bucket]]:
     """The filter and the sorted rows; a filter that is not understood matches nothing."""
     chosen = BucketFilter(query, queryset=selectors.buckets_for_lists(), user=person(request))
-    rows = chosen.qs if chosen.is_valid() else chosen.queryset.none()
+    rows = chosen.qs if chosen.is_valid() else Bucket.objects.none()
     return chosen, sorted_buckets(rows, query.get("sort", ""))
 
 

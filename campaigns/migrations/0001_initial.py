@@ -7,6 +7,8 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
+import campaigns.models
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -233,7 +235,12 @@ class Migration(migrations.Migration):
                 ("round", models.PositiveIntegerField()),
                 ("mutator", models.CharField(blank=True, max_length=120)),
                 ("variant", models.CharField(blank=True, max_length=120)),
-                ("site", models.JSONField(blank=True, default=dict)),
+                (
+                    "site",
+                    models.JSONField(
+                        blank=True, default=dict, encoder=campaigns.models.StrictJSONEncoder
+                    ),
+                ),
                 ("accepted", models.BooleanField()),
                 (
                     "verdict",

@@ -8,6 +8,8 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
+import campaigns.models
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -228,7 +230,7 @@ class Migration(migrations.Migration):
                 ("original_nodes", models.PositiveIntegerField()),
                 ("reproduced", models.PositiveIntegerField()),
                 ("attempts", models.PositiveIntegerField()),
-                ("data", models.JSONField()),
+                ("data", models.JSONField(encoder=campaigns.models.StrictJSONEncoder)),
                 (
                     "created_at",
                     models.DateTimeField(default=django.utils.timezone.now, editable=False),
