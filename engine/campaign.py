@@ -16,9 +16,10 @@ from time import monotonic
 
 import numpy as np
 
-from engine.candidates import Candidate, Candidates, Counts
+from engine.candidates import FEATURES, Candidate, Candidates, Counts
 from engine.errors import BadInput, ConstraintViolated
 from engine.events import CampaignFinished, CampaignStarted, Event, FindingFound, RoundFinished
+from engine.executors.lowering import has_form
 from engine.executors.modes import MODES
 from engine.executors.outcome import Answer, Array, Outcome, Status
 from engine.executors.pool import Pool
@@ -29,6 +30,7 @@ from engine.ir.graph import Graph
 from engine.ir.text import parse_case, print_case
 from engine.ir.window import cut, neighbourhood
 from engine.mutators.apply import Mutant, apply
+from engine.ops.spec import FRAMEWORKS
 from engine.oracles.keys import form_name
 from engine.oracles.verdict import Divergence, Ruling
 from engine.report import Discovery, report
@@ -205,7 +207,11 @@ class Campaign:
     def _attempt(self, rng: np.random.Generator, rejected: Counter[str]) -> _Attempt | None:
         """Select, then filter, lazily: the best candidate that the constraints let through."""
         candidates = self._candidates(rng)
-        contexts = candidates.contexts()
+        contexts = (
+            candidates.contexts()
+            if self.policy.is_contextual
+            else np.zeros((len(candidates), len(FEATURES)))
+        )
         for tries, chosen in enumerate(self.policy.order(candidates, rng)):
             if tries >= _TRIES:
                 break
@@ -246,7 +252,8 @@ class Campaign:
         dirty = _downstream(graph, mutant.changed) | {
             one.name for one in graph.nodes if one.name not in parent.by_name
         }
-        names = _closed(graph, centre, dirty, limit=max(self.options.window, len(centre)))
+        limit = max(self.options.window, len(centre))
+        names = _closed(graph, centre, dirty, limit=limit, without=self._unwritable(graph))
         window, blobs = cut(mutant.case, names, self.chain.values, plan=_window_plan(mutant.case))
         around = neighbourhood(
             parent,
@@ -255,6 +262,16 @@ class Campaign:
         )
         before, _ = cut(self.chain.case, around, self.chain.values) if around else (window, {})
         return _Attempt(candidate, context, mutant, window, before.graph, blobs)
+
+    def _unwritable(self, graph: Graph) -> set[str]:
+        """Nodes that one of the frameworks cannot write: kept out of windows of other mutations,
+        or after some rounds most of a chain could only be run on the other framework."""
+        frameworks = {MODES[mode].framework for mode in self.options.modes} & set(FRAMEWORKS)
+        return {
+            node.name
+            for node in graph.nodes
+            if not all(has_form(node, graph.types, framework) for framework in frameworks)
+        }
 
     # ---------------------------------------------------------------------------------- running
     def _run(self, attempt: _Attempt, *, costly: bool) -> Trial:
@@ -468,10 +485,10 @@ def _downstream(graph: Graph, changed: tuple[str, ...]) -> set[str]:
 
 
 def _closed(
-    graph: Graph, centre: tuple[str, ...], dirty: set[str], *, limit: int
+    graph: Graph, centre: tuple[str, ...], dirty: set[str], *, limit: int, without: set[str]
 ) -> tuple[str, ...]:
     """A window round the centre that is fed only with values that the mutation left alone."""
-    names = set(neighbourhood(graph, centre, limit=limit))
+    names = set(neighbourhood(graph, centre, limit=limit, without=without))
     needed = set(centre)
     while True:
         open_edges = {

@@ -17,6 +17,7 @@ import numpy as np
 
 from engine.executors.lowering import Lowered, lower
 from engine.executors.outcome import Array
+from engine.executors.request import ones_and_eighths
 from engine.ir.case import Case
 from engine.ir.graph import Formula, Input, Random
 from engine.ir.types import Dense
@@ -53,6 +54,7 @@ def write_script(
         f'"""{title}.\n\n{describe(divergence)}.\n"""',
         _imports(lowered),
         _inputs(case, values, divergence.framework),
+        _cotangents(lowered),
         _body(lowered),
         f'print("{divergence.framework}", {_MODULE[divergence.framework]}.__version__)',
         *_assertion(comparison, divergence, lowered, mode),
@@ -129,6 +131,24 @@ def _inputs(case: Case, values: Mapping[str, Array], framework: str) -> str:
     return "\n".join(lines)
 
 
+def _cotangents(lowered: Lowered) -> str:
+    """The weights of the loss, where it has any."""
+    lines = []
+    for one in lowered.cotangents:
+        weights = ones_and_eighths(one.shape, one.dtype)
+        if weights.size <= _PRINTED:
+            numbers = f"np.array({weights.tolist()}, np.{one.dtype})"
+        else:
+            signed = "(1 + k % 7 / 8) * np.where(k % 2, -1, 1)"
+            lines.append(f"k = np.arange({weights.size})")
+            numbers = f"({signed}).reshape({one.shape}).astype(np.{one.dtype})"
+        made = (
+            f"torch.from_numpy({numbers})" if lowered.framework == "torch" else f"Tensor({numbers})"
+        )
+        lines.append(f"{one.name} = {made}")
+    return "\n".join(lines)
+
+
 def _tensor(given: Input, array: Array, framework: str) -> str:
     assert isinstance(given.type, Dense), f"{given.name} is not a dense tensor"
     dtype = given.type.dtype
@@ -137,7 +157,8 @@ def _tensor(given: Input, array: Array, framework: str) -> str:
     if framework == "torch":
         made = f"torch.from_numpy({numbers})"
         made += ".to(torch.bfloat16)" if dtype == "bfloat16" else ""
-        return made + _layout(given, framework)
+        made += _layout(given, framework)
+        return made + (".requires_grad_()" if given.requires_grad else "")
     name = {"bool": "bool_"}.get(dtype, dtype)
     return f"Tensor({numbers}, ms.{name})"
 
@@ -335,7 +356,7 @@ def _gradient(case: Case, lowered: Lowered, mode: str) -> str:
 
 
 def _cotangent_names(lowered: Lowered) -> list[str]:
-    return [one[0] for one in lowered.cotangents]
+    return [one.name for one in lowered.cotangents]
 
 
 def _gradient_assertion(

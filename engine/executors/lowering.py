@@ -22,7 +22,7 @@ from engine.ir.types import COMPLEX, FLOATS, Dense, Tuple, Type, is_float
 from engine.ops.spec import FRAMEWORKS, Form, Limit, OpCall, OpSpec
 from engine.ops.typing import ITEM, bind, call_of_node, spec_of
 
-__all__ = ["Cotangent", "Lowered", "Unsupported", "lower"]
+__all__ = ["Cotangent", "Lowered", "Unsupported", "has_form", "lower"]
 
 
 class Unsupported(EngineError):
@@ -71,6 +71,18 @@ def lower(case: Case, framework: str, *, dtype_override: str | None = None) -> L
     """
     assert framework in FRAMEWORKS, f"framework {framework}: expected one of {FRAMEWORKS}"
     return _Writer(case, framework, dtype_override).write()
+
+
+def has_form(node: Node, types: Mapping[str, Type], framework: str) -> bool:
+    """Whether a framework can write this call in some form that no limit excludes."""
+    if node.op == ITEM or node.regions:
+        return True
+    spec = spec_of(node)
+    call = call_of_node(node, types)
+    return any(
+        not any(_limits(one, name, call) for one in spec.limits if one.framework == framework)
+        for name in spec.forms_for(framework, call)
+    )
 
 
 # -------------------------------------------------------------------------------------- names

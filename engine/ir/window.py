@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -18,9 +18,13 @@ __all__ = ["cut", "neighbourhood"]
 Array = npt.NDArray[np.generic]
 
 
-def neighbourhood(graph: Graph, centre: Iterable[str], *, limit: int) -> tuple[str, ...]:
-    """The nodes nearest to `centre` along data edges in both directions, at most `limit` of them
-    (the centre itself is always in), in execution order."""
+def neighbourhood(
+    graph: Graph, centre: Iterable[str], *, limit: int, without: Collection[str] = ()
+) -> tuple[str, ...]:
+    """The nodes nearest to `centre` along data edges in both directions, in execution order.
+
+    At most `limit` of them, and none of `without`; the centre itself is always in.
+    """
     inside: dict[str, None] = {name: None for name in centre if name in graph.by_name}
     frontier = list(inside)
     while frontier and len(inside) < limit:
@@ -28,7 +32,8 @@ def neighbourhood(graph: Graph, centre: Iterable[str], *, limit: int) -> tuple[s
         for name in frontier:
             around = (*graph.by_name[name].uses, *graph.users[name])
             nearest.update(dict.fromkeys(one for one in around if one in graph.by_name))
-        frontier = [one for one in nearest if one not in inside][: limit - len(inside)]
+        fresh = [one for one in nearest if one not in inside and one not in without]
+        frontier = fresh[: limit - len(inside)]
         inside.update(dict.fromkeys(frontier))
     return tuple(sorted(inside, key=graph.position.__getitem__))
 
@@ -44,8 +49,8 @@ def cut(
     """The named nodes as a case, and the blobs its inputs need.
 
     Edges that enter become inputs with the recorded `values`; edges that leave become outputs (or
-    `outputs`, where given). The set is closed: producers of tuples come with their consumers, and if
-    anything in it writes, so does everything of that alias class.
+    `outputs`, where given). The set is closed: producers of tuples come with their consumers, and
+    if anything in it writes, so does everything of that alias class.
     """
     graph = case.graph
     inside = _closure(graph, set(names))

@@ -24,8 +24,8 @@ class Gradients:
     """The gradient referee: the graph in torch-eager-f64, and how far disturbed runs move.
 
     `disturbed` runs the referee again with inputs moved by one unit in the last place of the
-    working dtype and is called for suspects only. `is_smooth(name, index)`: whether the loss has the same
-    derivative from both sides there, by differences in float64.
+    working dtype and is called for suspects only. `is_smooth(name, index)`: whether the loss has
+    the same derivative from both sides there, by differences in float64.
     """
 
     exact: Mapping[str, Array | None]

@@ -30,8 +30,8 @@ class Gap:
 
     `units`: greatest error over the finite elements, in units of what is allowed there (tolerance
     and floor together), so that more than 1 counts. `raw`: that element's absolute error.
-    `nonfinite`: elements whose class (finite, NaN, +Inf, -Inf) is wrong although neither rounding nor overflow
-    explains it. `worst`: index of the worst element.
+    `nonfinite`: elements whose class (finite, NaN, +Inf, -Inf) is wrong although neither rounding
+    nor overflow explains it. `worst`: index of the worst element.
     """
 
     units: float

@@ -34,9 +34,13 @@ class Pool(Protocol):
 
 
 class Policy(Protocol):
-    """`order` yields candidates, best first, without end of patience; `learn` takes the reward."""
+    """`order` yields candidates, best first; `learn` takes the reward of the one that was run.
+
+    `is_contextual`: whether contexts are looked at, so that they need not be computed otherwise.
+    """
 
     name: str
+    is_contextual: bool
 
     def order(self, pool: Pool, rng: np.random.Generator) -> Iterator[int]: ...
     def learn(self, context: Floats, cell: Cell, reward: float) -> None: ...
@@ -49,6 +53,7 @@ class RandomPolicy:
     """A variant uniformly, then one of its sites uniformly; learns nothing."""
 
     name: str = "random"
+    is_contextual: bool = False
 
     def order(self, pool: Pool, rng: np.random.Generator) -> Iterator[int]:
         tried: set[int] = set()
@@ -104,6 +109,7 @@ class LinUcb:
     """
 
     name: str = "linucb"
+    is_contextual: bool = True
     alpha: float = 0.5
     ridge: float = 1.0
     shared: _Ridge = field(default_factory=lambda: _Ridge.fresh(CONTEXT_SIZE + 1, 1.0))
