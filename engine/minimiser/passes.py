@@ -1,7 +1,7 @@
 """Passes of the minimiser: each proposes simpler cases, biggest cut first; none runs anything.
 
-A pass is a function from a case (and the store of its values) to proposals. It must be deterministic,
-and it need not check that a proposal is legal or smaller: the search does both.
+A pass is a function from a case (and the store of its values) to proposals. It must be
+deterministic, and it need not check that a proposal is legal or smaller: the search does both.
 """
 
 from __future__ import annotations

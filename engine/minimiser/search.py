@@ -43,9 +43,9 @@ class Budget:
 def minimise(case: Case, blobs: Blobs, keeps: Keeps, *, budget: Budget) -> Case:
     """The smallest case found for which `keeps` holds; `case` itself must satisfy it.
 
-    `blobs` is content-addressed and grows with the values that attempts need. Every accepted attempt
-    is smaller by `size`, so the search ends; when no pass makes progress it is at a fixed point, and
-    minimising its result again changes nothing.
+    `blobs` is content-addressed and grows with the values that attempts need. Every accepted
+    attempt is smaller by `size`, so the search ends; when no pass makes progress it is at a fixed
+    point, and minimising its result again changes nothing.
     """
     seen = {case_digest(case)}
     progress = True
@@ -102,7 +102,7 @@ def _is_new(case: Case, seen: set[str]) -> bool:
 
 
 def size(case: Case) -> tuple[int, ...]:
-    """The total order: nodes, plan, outputs, elements, inputs, forms, attributes, dtypes, values."""
+    """The total order: nodes, plan, outputs, elements, inputs, forms, attributes, then values."""
     graph = case.graph
     plan = case.plan
     dense = [one.type for one in graph.inputs if isinstance(one.type, Dense)]

@@ -1,7 +1,7 @@
 """Selection policies: which candidate is tried next, and what a round teaches.
 
-A policy scores all candidates of a round in one vectorised call and learns from the reward of the one
-that was run. Its state is JSON, so that a campaign can be resumed.
+A policy scores all candidates of a round in one vectorised call and learns from the reward of
+the one that was run. Its state is JSON, so that a campaign can be resumed.
 """
 
 from __future__ import annotations
