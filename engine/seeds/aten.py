@@ -213,7 +213,7 @@ def select(graph: Builder, call: AtenCall) -> Named:
 
 
 def cat(graph: Builder, call: AtenCall) -> Named:
-    return graph.emit("concat", call.values(0, "tensors"), dim=int(call.at(1, "dim", 0)))
+    return graph.emit("cat", call.values(0, "tensors"), dim=int(call.at(1, "dim", 0)))
 
 
 ATEN: Mapping[str, Row] = {

@@ -134,10 +134,11 @@ def test_every_token_moves_all_logits_from_its_place_on_and_none_before() -> Non
 @pytest.mark.parametrize("name", COMPACT)
 def test_activations_stay_at_a_sane_scale_through_the_depth(name: str) -> None:
     graph = load_seed(name).graph
-    values = evaluate(graph, materialise(graph, {}), keep=True)
-    floats = [np.asarray(one) for one in values.values() if np.asarray(one).dtype == np.float32]
-    visible = [one[np.abs(one) < 1e30] for one in floats]
-    assert all(np.isfinite(one).all() for one in floats)
+    values = evaluate(graph, materialise(graph, {}))
+    computed = [np.asarray(values[node.name]) for node in graph.nodes]
+    # A masked score is the least float32 by design.
+    visible = [one[np.abs(one) < 1e30] for one in computed]
+    assert all(np.isfinite(one).all() for one in computed)
     assert all(1e-6 < np.abs(one).max() < 1e3 for one in visible)
 
 
