@@ -324,12 +324,12 @@ class Draft:
     def item(self, value: str, index: int) -> str:
         return self.put(Node(self.fresh(), ITEM, (value,), dense("float32"), (("index", index),)))
 
-    def parts(self, value: str) -> tuple[str, ...]:
-        """The value, or the items of a tuple."""
+    def parts(self, value: str, *, most: int | None = None) -> tuple[str, ...]:
+        """The value, or the items of a tuple, at most so many."""
         found = self.types[value]
         if not isinstance(found, Tuple):
             return (value,)
-        return tuple(self.item(value, index) for index in range(len(found.items)))
+        return tuple(self.item(value, index) for index in range(len(found.items))[:most])
 
     def _check_beside(
         self,
@@ -435,7 +435,13 @@ class Draft:
     # ------------------------------------------------------------------ adapters
     def cast(self, value: str, dtype: str) -> str:
         """The value in a dtype; itself where it has it already."""
-        return value if self.dense(value).dtype == dtype else self.emit("cast", value, dtype=dtype)
+        have = self.dense(value).dtype
+        if have == dtype:
+            return value
+        if dtype == "uint8" and is_float(have):
+            # A negative floating number has no value in uint8, while an integer wraps round.
+            value = self.emit("cast", value, dtype="int32")
+        return self.emit("cast", value, dtype=dtype)
 
     def reshape(self, value: str, shape: tuple[int, ...]) -> str:
         return value if self.shape(value) == shape else self.emit("reshape", value, shape=shape)

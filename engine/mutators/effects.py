@@ -9,7 +9,7 @@ import numpy as np
 from engine.errors import ConstraintViolated
 from engine.ir.case import Case
 from engine.mutators.edits import Draft
-from engine.mutators.sites import is_floating, values
+from engine.mutators.sites import is_floating, nodes, values
 from engine.mutators.spec import BUG_KIND, FLOWMUT_TFG, Edit, Effect, Site, mutator
 from engine.ops.spec import OPS
 
@@ -25,7 +25,7 @@ WRITERS = tuple(
 
 def _write(draft: Draft, op: str, target: str) -> str:
     """The write, with companions; the result is the next version of the target."""
-    return draft.parts(draft.introduce(op, target))[0]
+    return draft.introduce(op, target)
 
 
 def on_a_copy(copy: Callable[[Draft, str], str], op: str) -> Edit:
@@ -129,6 +129,34 @@ VIEWS: dict[str, Callable[[Draft, str], str]] = {
     "transposed": _turned,
     "flat": _flat,
 }
+
+
+def in_place(case: Case, site: Site, rng: np.random.Generator) -> Case:
+    """The node writes its result into its first operand."""
+    node = case.graph.by_name[site.nodes[0]]
+    op = f"{node.op}_"
+    first = node.operands[0]
+    if first is None or case.graph.types[first] != node.type or first not in case.graph.by_name:
+        raise ConstraintViolated(f"{node.name}: its first operand is not to be written")
+    if first in case.graph.outputs or set(dict(node.attrs)) != set(OPS[op].attrs):
+        raise ConstraintViolated(f"{node.name}: {first} is an output, or {op} is called otherwise")
+    draft = Draft(case, rng).before(node.name)
+    written = draft.call(op, node.operands, dict(node.attrs))
+    draft.replace_by(node.name, written)
+    return draft.finish()
+
+
+_TWINS = frozenset(op for op in OPS if f"{op}_" in WRITERS)
+if _TWINS:
+    mutator(
+        "operator.update.inplace",
+        effect=Effect.PRESERVING,
+        sites=nodes(ops=_TWINS),
+        edit=in_place,
+        provenance=BUG_KIND("in place"),
+        example=("y = relu(x)", "y = relu_(x) writes x"),
+        doc="A node writes into its first operand, where nobody reads that afterwards.",
+    )
 
 if WRITERS:
     for _name, _copy in COPIES.items():

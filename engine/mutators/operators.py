@@ -150,7 +150,7 @@ def swap(op: str) -> Edit:
             new = draft.emit(op, draft.admit(op, first), *others)
         else:
             new = draft.introduce(op, draft.admit(op, node.operands[0]))
-        draft.replace_by(node.name, draft.parts(new)[0])
+        draft.replace_by(node.name, draft.parts(new, most=1)[0])
         return draft.finish()
 
     return edit
@@ -202,7 +202,7 @@ def computed_in(dtype: str, *, back: bool) -> Edit:
         if back:
             draft.replace_by(node.name, made)
         else:
-            for part in draft.parts(made):
+            for part in draft.parts(made, most=3):
                 draft.add_output(part)
         return draft.finish()
 
@@ -263,10 +263,10 @@ def inline(op: str) -> Edit:
     def edit(case: Case, site: Site, rng: np.random.Generator) -> Case:
         draft = Draft(case, rng).after(site.value)
         wanted = draft.dense(site.value)
-        made = draft.introduce(op, draft.admit(op, site.value))
+        made = draft.introduce_fitted(op, site.value)
         readers = case.graph.users[site.value]
         alone = (draft.pick(readers),) if len(readers) > 1 and draft.flip(0.3) else None
-        draft.redirect(site.value, draft.fit(draft.parts(made)[0], wanted), only=alone)
+        draft.redirect(site.value, draft.fit(draft.parts(made, most=1)[0], wanted), only=alone)
         return draft.finish()
 
     return edit
@@ -278,7 +278,9 @@ def branch(op: str) -> Edit:
     def edit(case: Case, site: Site, rng: np.random.Generator) -> Case:
         draft = Draft(case, rng).after(site.value)
         made = draft.introduce_fitted(op, site.value)
-        draft.redirect(site.value, draft.fold_back(site.value, draft.pick(draft.parts(made))))
+        draft.redirect(
+            site.value, draft.fold_back(site.value, draft.pick(draft.parts(made, most=2)))
+        )
         return draft.finish()
 
     return edit
@@ -289,7 +291,7 @@ def output(op: str) -> Edit:
 
     def edit(case: Case, site: Site, rng: np.random.Generator) -> Case:
         draft = Draft(case, rng).after(site.value)
-        for part in draft.parts(draft.introduce_fitted(op, site.value))[:3]:
+        for part in draft.parts(draft.introduce_fitted(op, site.value), most=3):
             draft.add_output(part)
         return draft.finish()
 

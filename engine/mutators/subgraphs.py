@@ -10,7 +10,7 @@ import numpy as np
 from engine.errors import ConstraintViolated
 from engine.ir.case import Case
 from engine.ir.graph import Graph, Node
-from engine.ir.types import Dense
+from engine.ir.types import Dense, is_float
 from engine.mutators.edits import Draft
 from engine.mutators.operators import of_family
 from engine.mutators.sites import (
@@ -226,7 +226,7 @@ row(
     "subgraph.insertion.zero_term",
     {
         op: _zero_term(lambda draft, value, op=op: draft.introduce(op, draft.admit(op, value)))  # type: ignore[misc]
-        for op in ("tanh", "sigmoid", "sin", "relu", "softmax", "erf", "atan", "mean", "amax")
+        for op in ("tanh", "sigmoid", "sin", "relu", "erf", "atan", "silu", "softsign")
         if op in OPS
     },
     law="x + 0 f(x) is x where f is finite",
@@ -239,7 +239,7 @@ def residual(scale: float, op: str) -> Make:
 
     def make(draft: Draft, value: str) -> str:
         made = draft.introduce(op, draft.admit(op, value))
-        return draft.fold_back(value, draft.parts(made)[0], factor=scale)
+        return draft.fold_back(value, draft.parts(made, most=1)[0], factor=scale)
 
     return make
 
@@ -346,9 +346,9 @@ def _relu_by_maximum(draft: Draft, node: Node) -> str:
     return draft.emit("maximum", x, draft.full(draft.dense(x), 0.0))
 
 
-def _relu_by_where(draft: Draft, node: Node) -> str:
+def _relu_by_mask(draft: Draft, node: Node) -> str:
     x = _operand(node)
-    return draft.emit("where_scalar", x, draft.emit("gt_scalar", x, value=0.0), value=0.0)
+    return draft.emit("masked_fill", x, draft.emit("le_scalar", x, value=0.0), value=0.0)
 
 
 def _relu_by_clamp(draft: Draft, node: Node) -> str:
@@ -390,14 +390,11 @@ def _layer_norm_by_parts(draft: Draft, node: Node) -> str:
     x, attrs = _operand(node), dict(node.attrs)
     weight = node.operands[1] if len(node.operands) > 1 else None
     bias = node.operands[2] if len(node.operands) > 2 else None
-    shape = attrs.get("normalized_shape", attrs.get("shape"))
-    count = len(shape) if isinstance(shape, tuple) else 1
-    dims = tuple(range(-count, 0))
+    dims = tuple(range(-int(str(attrs["axes"])), 0))
     mean = draft.emit("mean", x, dim=dims, keepdim=True)
     centred = draft.emit("sub", x, mean)
     spread = draft.emit("mean", draft.emit("square", centred), dim=dims, keepdim=True)
-    eps = attrs.get("eps", 1e-5)
-    scale = draft.emit("rsqrt", draft.emit("add_scalar", spread, value=eps))
+    scale = draft.emit("rsqrt", draft.emit("add_scalar", spread, value=attrs["eps"]))
     made = draft.emit("mul", centred, scale)
     made = made if weight is None else draft.emit("mul", made, weight)
     return made if bias is None else draft.emit("add", made, bias)
@@ -406,11 +403,10 @@ def _layer_norm_by_parts(draft: Draft, node: Node) -> str:
 def _rms_norm_by_parts(draft: Draft, node: Node) -> str:
     x, attrs = _operand(node), dict(node.attrs)
     weight = node.operands[1] if len(node.operands) > 1 else None
-    spread = draft.emit("mean", draft.emit("square", x), dim=-1, keepdim=True)
-    eps = attrs.get("eps")
-    if not isinstance(eps, float):
-        raise ConstraintViolated(f"{node.name}: eps is left to the framework")
-    made = draft.emit("mul", x, draft.emit("rsqrt", draft.emit("add_scalar", spread, value=eps)))
+    dims = tuple(range(-int(str(attrs["axes"])), 0))
+    spread = draft.emit("mean", draft.emit("square", x), dim=dims, keepdim=True)
+    scale = draft.emit("rsqrt", draft.emit("add_scalar", spread, value=attrs["eps"]))
+    made = draft.emit("mul", x, scale)
     return made if weight is None else draft.emit("mul", made, weight)
 
 
@@ -418,12 +414,9 @@ def _attention_by_parts(draft: Draft, node: Node) -> str:
     q, k, v = (_operand(node, slot) for slot in range(3))
     mask = node.operands[3] if len(node.operands) > 3 else None
     attrs = dict(node.attrs)
-    if mask is not None or any(
-        attrs.get(name) for name in ("is_causal", "enable_gqa", "dropout_p")
-    ):
+    if mask is not None or attrs["is_causal"] or attrs["gqa"]:
         raise ConstraintViolated(f"{node.name}: only plain attention is taken apart")
-    scale = attrs.get("scale")
-    scale = float(scale) if isinstance(scale, int | float) else draft.shape(q)[-1] ** -0.5
+    scale = draft.shape(q)[-1] ** -0.5
     scores = draft.emit("matmul", q, draft.emit("transpose", k, dim0=-2, dim1=-1))
     return draft.emit("matmul", draft.emit("softmax", draft.scaled(scores, scale), dim=-1), v)
 
@@ -471,13 +464,172 @@ def _reshape_by_view(draft: Draft, node: Node) -> str:
     return draft.emit("view", solid, shape=draft.dense(node.name).extents)
 
 
+def _constant_of(draft: Draft, node: Node) -> str:
+    """The number of a node as a scalar tensor of its dtype."""
+    number = node.attr("value")
+    if not isinstance(number, int | float):
+        raise ConstraintViolated(f"{node.name}: {number} is no number")
+    dtype = draft.dense(node.name).dtype
+    return draft.constant(dtype, float(number) if is_float(dtype) else number)
+
+
+def _tensor_for_number(op: str) -> Callable[[Draft, Node], str]:
+    return lambda draft, node: draft.emit(op, _operand(node), _constant_of(draft, node))
+
+
+def _norm_by_parts(draft: Draft, node: Node) -> str:
+    if node.attr("ord") != 2:
+        raise ConstraintViolated(f"{node.name}: only the Euclidean norm is taken apart")
+    squared = draft.emit("square", _operand(node))
+    total = draft.emit("sum", squared, dim=node.attr("dim"), keepdim=node.attr("keepdim"))
+    return draft.emit("sqrt", total)
+
+
+def _var_by_parts(draft: Draft, node: Node) -> str:
+    x, dim = _operand(node), node.attr("dim")
+    mean = draft.emit("mean", x, dim=dim, keepdim=True)
+    squared = draft.emit("square", draft.emit("sub", x, mean))
+    total = draft.emit("sum", squared, dim=dim, keepdim=node.attr("keepdim"))
+    count = math.prod(draft.shape(x)) // max(math.prod(draft.shape(total)), 1)
+    freedom = count - int(str(node.attr("correction")))
+    if freedom <= 0:
+        raise ConstraintViolated(f"{node.name}: no degree of freedom is left")
+    return draft.emit("div_scalar", total, value=float(freedom))
+
+
+def _std_by_var(draft: Draft, node: Node) -> str:
+    attrs = {name: node.attr(name) for name in ("dim", "keepdim", "correction")}
+    return draft.emit("sqrt", draft.emit("var", _operand(node), **attrs))  # type: ignore[arg-type]
+
+
+def _sum_by_mean(draft: Draft, node: Node) -> str:
+    x, attrs = _operand(node), dict(node.attrs)
+    made = draft.emit("mean", x, dim=attrs["dim"], keepdim=attrs["keepdim"])
+    have, left = math.prod(draft.shape(x)), math.prod(draft.shape(made))
+    if not have or not left:
+        raise ConstraintViolated(f"{node.name}: an empty sum")
+    return draft.emit("mul_scalar", made, value=float(have // left))
+
+
+def _greatest_by_sort(draft: Draft, node: Node) -> str:
+    """NaN sorts as the greatest, so that it comes first here as it should."""
+    dim = node.attr("dim")
+    if not isinstance(dim, int):
+        raise ConstraintViolated(f"{node.name}: several axes are not sorted at once")
+    ordered = draft.parts(draft.emit("sort", _operand(node), dim=dim, descending=True))
+    first = draft.emit("narrow", ordered[0], dim=dim, start=0, length=1)
+    return first if node.attr("keepdim") else draft.emit("squeeze", first, dim=dim)
+
+
+def _extreme_by_neg(op: str) -> Callable[[Draft, Node], str]:
+    def make(draft: Draft, node: Node) -> str:
+        mirrored = draft.emit("neg", _operand(node))
+        attrs = {"dim": node.attr("dim"), "keepdim": node.attr("keepdim")}
+        return draft.emit("neg", draft.emit(op, mirrored, **attrs))  # type: ignore[arg-type]
+
+    return make
+
+
+def _clamp_by_extremes(draft: Draft, node: Node) -> str:
+    x, low, high = _operand(node), node.attr("min"), node.attr("max")
+    type_ = draft.dense(x)
+    made = x
+    if isinstance(low, int | float):
+        made = draft.emit("maximum", made, draft.full(type_, float(low)))
+    if isinstance(high, int | float):
+        made = draft.emit("minimum", made, draft.full(type_, float(high)))
+    return made
+
+
+def _permute_by_transposes(draft: Draft, node: Node) -> str:
+    x = _operand(node)
+    rank = len(draft.shape(x))
+    wanted = node.attr("dims")
+    if not isinstance(wanted, tuple):
+        raise ConstraintViolated(f"{node.name}: the axes are not listed")
+    target = [int(str(axis)) % rank for axis in wanted]
+    order = list(range(rank))
+    for place, axis in enumerate(target):
+        other = order.index(axis)
+        if other != place:
+            x = draft.emit("transpose", x, dim0=place, dim1=other)
+            order[place], order[other] = order[other], order[place]
+    return x if x != _operand(node) else draft.emit("permute", x, dims=tuple(range(rank)))
+
+
+def _slice_by_narrow(draft: Draft, node: Node) -> str:
+    x, dim = _operand(node), int(str(node.attr("dim")))
+    start, stop, step = (node.attr(name) for name in ("start", "stop", "step"))
+    first, last, by = slice(
+        *(None if one is None else int(str(one)) for one in (start, stop, step))
+    ).indices(draft.shape(x)[dim])
+    if by != 1 or last <= first:
+        raise ConstraintViolated(f"{node.name}: a step of {by} is no narrowing")
+    return draft.emit("narrow", x, dim=dim, start=first, length=last - first)
+
+
+def _select_by_narrow(draft: Draft, node: Node) -> str:
+    x, dim = _operand(node), int(str(node.attr("dim")))
+    place = int(str(node.attr("index"))) % draft.shape(x)[dim]
+    return draft.emit("squeeze", draft.emit("narrow", x, dim=dim, start=place, length=1), dim=dim)
+
+
+def _square_root_twice(draft: Draft, node: Node) -> str:
+    return draft.emit("pow_scalar", _operand(node), value=0.5)
+
+
+def _neg_by_scale(draft: Draft, node: Node) -> str:
+    return draft.emit("mul_scalar", _operand(node), value=-1)
+
+
+def _embedding_by_select(draft: Draft, node: Node) -> str:
+    table, index = _operand(node), _operand(node, 1)
+    flat = draft.reshape(index, (math.prod(draft.shape(index)),))
+    rows = draft.emit("index_select", table, flat, dim=0)
+    return draft.reshape(rows, (*draft.shape(index), draft.shape(table)[1]))
+
+
+def _leaky_by_where(draft: Draft, node: Node) -> str:
+    x = _operand(node)
+    sloped = draft.emit("mul_scalar", x, value=node.attr("slope"))
+    return draft.emit("where", x, sloped, draft.emit("ge_scalar", x, value=0.0))
+
+
+def _softplus_by_log(draft: Draft, node: Node) -> str:
+    if node.attr("beta") != 1.0:
+        raise ConstraintViolated(f"{node.name}: beta is not 1")
+    held = draft.emit("clamp", _operand(node), min=None, max=20.0)
+    rest = draft.emit("sub", _operand(node), held)
+    return draft.emit("add", draft.emit("log1p", draft.emit("exp", held)), rest)
+
+
 _DECOMPOSED: dict[str, dict[str, Callable[[Draft, Node], str]]] = {
+    "add_scalar": {"tensor": _tensor_for_number("add")},
+    "sub_scalar": {"tensor": _tensor_for_number("sub")},
+    "mul_scalar": {"tensor": _tensor_for_number("mul")},
+    "div_scalar": {"tensor": _tensor_for_number("div")},
+    "pow_scalar": {"tensor": _tensor_for_number("pow")},
+    "vector_norm": {"squares": _norm_by_parts},
+    "var": {"squares": _var_by_parts},
+    "std": {"var": _std_by_var},
+    "sum": {"mean": _sum_by_mean},
+    "amax": {"sort": _greatest_by_sort, "neg_amin": _extreme_by_neg("amin")},
+    "amin": {"neg_amax": _extreme_by_neg("amax")},
+    "clamp": {"maximum_minimum": _clamp_by_extremes},
+    "permute": {"transposes": _permute_by_transposes},
+    "slice": {"narrow": _slice_by_narrow},
+    "select": {"narrow": _select_by_narrow},
+    "sqrt": {"pow": _square_root_twice},
+    "neg": {"scale": _neg_by_scale},
+    "embedding": {"index_select": _embedding_by_select},
+    "leaky_relu": {"where": _leaky_by_where},
+    "softplus": {"log1p_exp": _softplus_by_log},
     "log_softmax": {"log_of_softmax": _log_of_softmax},
     "softmax": {"exp_and_sum": _softmax_by_parts, "exp_of_log_softmax": _softmax_of_log},
     "silu": {"mul_sigmoid": _silu_by_parts},
     "sigmoid": {"exp": _sigmoid_by_parts, "tanh": _sigmoid_by_tanh},
     "tanh": {"sigmoid": _tanh_by_sigmoid},
-    "relu": {"maximum": _relu_by_maximum, "where": _relu_by_where, "clamp": _relu_by_clamp},
+    "relu": {"maximum": _relu_by_maximum, "masked_fill": _relu_by_mask, "clamp": _relu_by_clamp},
     "gelu": {"erf": _gelu_by_erf},
     "linear": {"matmul_add": _linear_by_matmul},
     "matmul": {"linear": _matmul_by_linear, "mul_sum": _matmul_by_sum},

@@ -251,7 +251,7 @@ def probed(make: Callable[[Draft, str], str]) -> Edit:
         operands = list(node.operands)
         operands[site.slot] = changed
         twin = Node(draft.fresh(), node.op, tuple(operands), node.type, node.attrs, node.forms)
-        for part in draft.parts(draft.put(twin, plain=draft.flip()))[:3]:
+        for part in draft.parts(draft.put(twin, plain=draft.flip()), most=3):
             draft.add_output(part)
         return draft.finish()
 
@@ -320,6 +320,13 @@ def _cut_to(extent: int) -> Callable[[Draft, str], str]:
     return make
 
 
+def _emptied(draft: Draft, value: str) -> str:
+    """A tensor like the value, but with no elements along one axis."""
+    shape = list(draft.shape(value))
+    shape[int(draft.rng.integers(len(shape)))] = 0
+    return draft.full(dense(draft.dense(value).dtype, *shape), 0.0)
+
+
 def _sliced_back(draft: Draft, value: str) -> str:
     """Padded by its own values and cut back: values and shape stay."""
     shape = draft.shape(value)
@@ -332,7 +339,7 @@ mutator(
     "interface.insertion.probe.extent",
     effect=Effect.CHANGING,
     sites=uses(lambda type_: type_.rank >= 1),
-    edit={"zero": probed(_cut_to(0)), "one": probed(_cut_to(1)), "two": probed(_cut_to(2))},
+    edit={"zero": probed(_emptied), "one": probed(_cut_to(1)), "two": probed(_cut_to(2))},
     provenance=BUG_KIND("extents 0 and 1"),
     example=("y = relu(x)", "s = slice(x; dim=0, start=0, stop=0)\np = relu(s)\ny = relu(x)"),
     doc="A second copy of a node sees an operand with an axis of extent 0, 1 or 2.",
@@ -408,6 +415,34 @@ mutator(
     provenance=FLOWMUT_TFG("layout"),
     example=("input x: float32[2,3]", "input x: float32[2,3] layout=expanded"),
     doc="An input whose first axis has stride 0: all its rows are the same bytes.",
+)
+
+
+def with_role(role: str) -> Edit:
+    def edit(case: Case, site: Site, rng: np.random.Generator) -> Case:
+        given = case.graph.input_by_name[site.value]
+        if given.role == role or given.alias:
+            raise ConstraintViolated(f"{given.name} is of role {role} already, or aliased")
+        needs = given.requires_grad and role != "constant"
+        return _with_input(case, replace(given, role=role, requires_grad=needs))
+
+    return edit
+
+
+mutator(
+    "tensor.update.input.role",
+    effect=Effect.PRESERVING,
+    sites=inputs(
+        lambda given: (
+            isinstance(given.type, Dense)
+            and is_floating(given.type)
+            and given.role in ("weight", "constant")
+        )
+    ),
+    edit={role: with_role(role) for role in ("weight", "constant")},
+    provenance=FLOWMUT_TFG("leaf"),
+    example=("weight w: float32[2,3]", "constant w: float32[2,3]"),
+    doc="A weight becomes a constant, or a constant a weight: what a module may hold changes.",
 )
 
 
