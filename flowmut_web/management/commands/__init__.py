@@ -1,0 +1,1 @@
+"""Management commands: `up` starts the product, `work` runs shards in this process."""

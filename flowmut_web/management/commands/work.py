@@ -1,0 +1,52 @@
+"""Runs shards in this process, without Celery: for looking closely at what a worker does."""
+
+from __future__ import annotations
+
+import signal
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from campaigns.shards import sweep_expired
+from campaigns.slices import SLICE_SECONDS
+from flowmut_web.worker import child
+
+__all__ = ["Command"]
+
+IDLE_SECONDS = 5.0
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--once", action="store_true", help="one slice of one shard, then stop")
+        parser.add_argument(
+            "--seconds", type=float, default=SLICE_SECONDS, help="how long a slice may be"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """SIGTERM and Ctrl-C stop it after the round in flight, or soon without it."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: child.stop_soon())
+        signal.signal(signal.SIGALRM, child.on_alarm)
+        try:
+            while not child.stopping.is_set():
+                worked = self._step(options["seconds"])
+                if options["once"]:
+                    break
+                if not worked:
+                    child.stopping.wait(IDLE_SECONDS)
+        finally:
+            child.close()
+
+    def _step(self, seconds: float) -> bool:
+        """One slice of the first shard that is to be had; whether there was one."""
+        for hint in sweep_expired():
+            done = child.run(hint.shard, epoch=hint.epoch, seconds=seconds)
+            if done.claimed:
+                self.stdout.write(f"shard {hint.shard}: {done.rounds} rounds recorded")
+                return True
+        self.stdout.write("nothing to do")
+        return False

@@ -1,0 +1,50 @@
+"""All tasks. A task is one line that calls a step; steps may be delivered twice, or never.
+
+The database is the queue: a message says that a shard may be claimed in a certain epoch, and is
+void once anybody has. What was lost is found by the sweep, which every worker sends itself at its
+start and every fifteen seconds (`flowmut_web.celery.Sweeper`), so that no scheduler need run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from celery import shared_task
+from django.conf import settings
+
+from campaigns.environments import ensure_environments, probe_environment
+from campaigns.shards import Hint, sweep_expired
+from flowmut_web.worker import child
+
+__all__ = ["HINT_SECONDS", "probe_environments", "run_shard", "send_hints", "sweep"]
+
+# A swept hint that nobody took for so long is dropped; the next sweep says it again.
+HINT_SECONDS = 60
+
+
+@shared_task(name="flowmut.run_shard")
+def run_shard(shard: int, epoch: int) -> None:
+    """One slice of a shard, and a message for the next."""
+    send_hints([child.run(shard, epoch=epoch).hint])
+
+
+@shared_task(name="flowmut.sweep")
+def sweep() -> None:
+    """Queue again what dead workers held, and say which shards wait."""
+    send_hints(sweep_expired(), expires=HINT_SECONDS)
+
+
+@shared_task(name="flowmut.probe_environments")
+def probe_environments() -> None:
+    """Ask every interpreter for its versions."""
+    for environment in ensure_environments(settings.WORKER_INTERPRETERS):
+        probe_environment(environment)
+
+
+def send_hints(hints: Iterable[Hint | None], *, expires: float | None = None) -> None:
+    """A message for each; `expires` in seconds, None for never."""
+    kept: dict[str, Any] = {} if expires is None else {"expires": expires}
+    for hint in hints:
+        if hint is not None:
+            run_shard.apply_async((hint.shard, hint.epoch), **kept)

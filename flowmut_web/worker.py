@@ -1,0 +1,177 @@
+"""What a Celery child owns for its life: one pool of framework workers, its heartbeat, its end.
+
+A child stops in three ways. Asked through its main process (SIGTERM there): after the round in
+flight, or without it once the grace is over. Its main process died: at once. SIGKILL: the lease of
+its shard runs out and a sweep queues the shard again. In all of them its zygotes die with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+
+from celery.signals import (
+    worker_init,
+    worker_process_init,
+    worker_process_shutdown,
+    worker_shutting_down,
+)
+from django.conf import settings
+
+from campaigns.environments import engine_environments
+from campaigns.models import Shard
+from campaigns.pulse import Pulse
+from campaigns.slices import SLICE_SECONDS, Slice, run_slice
+from engine.executors.pool import Pool
+from engine.finding import Finding
+from triage.recording import record_finding
+
+__all__ = ["GRACE", "NICENESS", "Child", "StopNowError", "child", "file_finding"]
+
+GRACE = 8.0  # seconds that a round in flight gets when the worker is asked to stop
+NICENESS = 10  # below the web process
+_PR_SET_PDEATHSIG = 1
+
+
+class StopNowError(BaseException):
+    """The grace is over: leave the round in flight."""
+
+
+def file_finding(finding: Finding, shard: Shard) -> bool:
+    """Put a finding into its bucket; whether it is new."""
+    return record_finding(finding, shard=shard)[1]
+
+
+class Child:
+    """This process as a worker. Nothing is made before it is needed."""
+
+    def __init__(self) -> None:
+        self.stopping = threading.Event()
+        self._pool: Pool | None = None
+        self._pulse: Pulse | None = None
+        self._busy = False
+
+    @property
+    def pulse(self) -> Pulse:
+        """The heartbeat, beating."""
+        if self._pulse is None:
+            self._pulse = Pulse().start()
+        return self._pulse
+
+    @property
+    def pool(self) -> Pool:
+        """Zygotes of the environments as they are on record when it is made."""
+        if self._pool is None:
+            environments = engine_environments(settings.WORKER_INTERPRETERS)
+            self._pool = Pool(environments=environments, scratch=settings.SCRATCH_DIR)
+        return self._pool
+
+    def run(self, shard: int, *, epoch: int | None = None, seconds: float = SLICE_SECONDS) -> Slice:
+        """A slice of a shard, unless it is somebody else's."""
+        self._busy = True
+        try:
+            return run_slice(
+                shard,
+                epoch=epoch,
+                pool=self.pool,
+                pulse=self.pulse,
+                on_finding=file_finding,
+                seconds=seconds,
+                is_stopping=self.stopping.is_set,
+            )
+        except StopNowError:
+            return Slice(claimed=True)
+        finally:
+            self._busy = False
+
+    def close(self) -> None:
+        """End the framework workers and say goodbye; may be called twice."""
+        pool, self._pool = self._pool, None
+        pulse, self._pulse = self._pulse, None
+        if pool is not None:
+            pool.close()
+        if pulse is not None:
+            pulse.close()
+
+    def stop_soon(self) -> None:
+        """From another thread: stop after the round in flight, or after the grace without it."""
+        self.stopping.set()
+        threading.Timer(GRACE, self._interrupt).start()
+
+    def _interrupt(self) -> None:
+        main = threading.main_thread().ident
+        if self._busy and main is not None:
+            signal.pthread_kill(main, signal.SIGALRM)
+
+    def on_alarm(self, number: int, frame: FrameType | None) -> None:
+        """Runs in the main thread, wherever that is."""
+        if self._busy:
+            raise StopNowError
+
+
+child = Child()  # a process is one worker: made by the process that works, empty elsewhere
+
+
+# ---------------------------------------------------------------------------- a process of Celery
+class _Doorbell:
+    """Rung by the main process when it is asked to stop; heard by every child that it forked."""
+
+    def __init__(self) -> None:
+        self.descriptor: int | None = None
+
+    def hang(self, **_: object) -> None:
+        self.descriptor = os.eventfd(0)
+
+    def ring(self, **_: object) -> None:
+        if self.descriptor is not None:
+            os.eventfd_write(self.descriptor, 1)
+
+
+_doorbell = _Doorbell()
+
+
+def _begin(**_: object) -> None:
+    """A child was forked."""
+    os.nice(NICENESS)
+    # The kernel's signal also comes when only the thread that forked us ended, as one does before
+    # the last round is recorded; the watch below means the process.
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, 0)
+    signal.signal(signal.SIGALRM, child.on_alarm)
+    watch = threading.Thread(
+        target=_watch, args=(os.getppid(), _doorbell.descriptor, child.stop_soon), daemon=True
+    )
+    watch.start()
+    assert child.pulse  # beats from now on
+
+
+def _watch(parent: int, doorbell: int | None, stop_soon: Callable[[], None]) -> None:
+    """Wait for the doorbell, then for the death of the parent; costs nothing meanwhile."""
+    poll = select.poll()
+    try:
+        gone = os.pidfd_open(parent)
+    except ProcessLookupError:
+        os._exit(1)
+    poll.register(gone, select.POLLIN)
+    if doorbell is not None:
+        poll.register(doorbell, select.POLLIN)
+    while os.getppid() == parent:
+        rung = [descriptor for descriptor, _ in poll.poll()]
+        if doorbell in rung:
+            poll.unregister(doorbell)
+            stop_soon()
+    os._exit(1)
+
+
+def _end(**_: object) -> None:
+    child.close()
+
+
+worker_init.connect(_doorbell.hang, weak=False)
+worker_shutting_down.connect(_doorbell.ring, weak=False)
+worker_process_init.connect(_begin, weak=False)
+worker_process_shutdown.connect(_end, weak=False)
