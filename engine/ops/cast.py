@@ -145,7 +145,9 @@ op(
     dtypes=_ALL,
     tolerance=Tolerance.ELEMENTWISE,
     domain=(-3.9, 3.9),
-    companions=companion("like", dtype="float16"),
+    companions=lambda first, attrs: companion(
+        "like", dtype="float32" if first.dtype == "float16" else "float16"
+    )(first, attrs),
     shapes=ELEMENTWISE_SHAPES,
     tags=("cast",),
     torch={

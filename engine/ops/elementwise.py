@@ -442,11 +442,6 @@ op(
         keyword="input={x}, decimals={decimals}",
         aliases=("torch.special.round",),
         default=Form("torch.round({x})", when={"decimals": 0}, source="torch.round: decimals=0"),
-        builtin=Form(
-            "round({x}, {decimals})",
-            when=lambda call: call.integer("decimals") != 0,
-            source="torch.Tensor.__round__",
-        ),
     ),
     mindspore=mindspore_calls(
         "ops.round",

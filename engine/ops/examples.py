@@ -60,19 +60,36 @@ def attribute_values(spec: OpSpec) -> Iterator[dict[str, Attr]]:
 def examples(
     spec: OpSpec, *, dtypes: Sequence[str] | None = None, shapes: Sequence[tuple[int, ...]] = ()
 ) -> Iterator[Example]:
-    """Legal calls: dtypes, then shapes, then attributes, each ordinary first."""
+    """Legal calls: dtypes, then shapes, then attributes, each ordinary first.
+
+    Of optional operands each call is shown with all, and after that with some or none.
+    """
     for dtype in spec.dtypes if dtypes is None else dtypes:
         for shape in shapes or spec.shapes:
             for attrs in attribute_values(spec):
-                found = _example(spec, Dense(dtype, shape), attrs)
-                if found is not None:
-                    yield found
+                for absent in _absences(spec):
+                    found = _example(spec, Dense(dtype, shape), attrs, absent)
+                    if found is not None:
+                        yield found
 
 
-def _example(spec: OpSpec, kind: Dense, attrs: Mapping[str, Attr]) -> Example | None:
+def _absences(spec: OpSpec) -> list[frozenset[str]]:
+    """Which optional operands to leave out, none first."""
+    optional = [slot.name for slot in spec.operands if slot.optional]
+    sizes = range(len(optional) + 1)
+    return [frozenset(one) for size in sizes for one in itertools.combinations(optional, size)]
+
+
+def _example(
+    spec: OpSpec, kind: Dense, attrs: Mapping[str, Attr], absent: frozenset[str]
+) -> Example | None:
     first = sample(spec.first.name, kind, seed=0, domain=spec.domain)
     try:
         beside = dict(spec.companions(kind, attrs)) if spec.companions else {}
+        if not absent <= beside.keys():
+            return None  # it is absent already: the same call as with fewer left out
+        for name in absent:
+            del beside[name]
         inputs, operands = _gathered(spec, first, beside)
         types = {one.name: one.type for one in inputs}
         call = call_of(spec, [None if one is None else types[one] for one in operands], attrs)

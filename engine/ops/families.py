@@ -346,6 +346,7 @@ def mindspore_calls(
     module: str = "",
     aliases: Sequence[str] = (),
     dtypes: tuple[str, ...] = MINDSPORE_FLOATS,
+    result: str | None = None,
     more: Forms | None = None,
     **others: str | Form,
 ) -> dict[str, str | Form]:
@@ -353,6 +354,7 @@ def mindspore_calls(
 
     `primitive` and `module` are constructor calls without their package ("Sin()", "ReLU()"); a
     primitive is called with `args`, a Cell with the first argument. `mint` holds dotted names.
+    `dtypes` and `result` hold for every form that says nothing else.
     """
     leaf = function.rpartition(".")[2]
     first, _, rest = args.partition(", ")
@@ -373,7 +375,8 @@ def mindspore_calls(
             setup=(f"{{self}} = ops.{primitive}",),
             source=f"mindspore.ops.{name}: equivalent to mindspore.{function}()",
         )
-    for at, name in enumerate((mint,) if isinstance(mint, str) else mint):
+    mints = ([mint] if mint else []) if isinstance(mint, str) else mint
+    for at, name in enumerate(mints):
         word = name.removeprefix("mint.").replace(".", "_").lower()
         found[f"mint_{word}" if at else "mint"] = Form(
             f"{name}({args})", source=f"mindspore.{name}: same definition as mindspore.{function}()"
@@ -391,12 +394,12 @@ def mindspore_calls(
         )
     found.update(more or {})
     found.update(others)
-    return {name: _limited(one, dtypes) for name, one in found.items()}
+    return {name: _completed(one, dtypes, result) for name, one in found.items()}
 
 
-def _limited(form: str | Form, dtypes: tuple[str, ...]) -> Form:
+def _completed(form: str | Form, dtypes: tuple[str, ...], result: str | None) -> Form:
     made = form if isinstance(form, Form) else Form(form)
-    return made if made.dtypes is not None else replace(made, dtypes=dtypes)
+    return replace(made, dtypes=made.dtypes or dtypes, result=made.result or result)
 
 
 # -------------------------------------------------------------------------------------- families

@@ -213,6 +213,7 @@ def _mindspore(
     mint: bool = False,
     dtypes: tuple[str, ...] = _MINDSPORE_USUAL,
     whole: bool = True,
+    result: str | None = None,
     more: Forms | None = None,
 ) -> Forms:
     """MindSpore: `names` are what the function calls its axis and keepdim parameters."""
@@ -258,6 +259,7 @@ def _mindspore(
         keyword="",
         method="",
         dtypes=dtypes,
+        result=result,
         more={**others, **(more or {})},
     )
 
@@ -476,7 +478,7 @@ for _leaf, _rule, _primitive in (("any", np.any, "ReduceAny"), ("all", np.all, "
         shapes=(*_SHAPES, (0, 3)),
         tags=("comparison", "bool"),
         differentiable=False,
-        torch=_torch(_leaf),
+        torch=_torch(_leaf, more=_none_axis(_leaf)),
         mindspore=_mindspore(
             _leaf,
             names=("axis", "keep_dims"),
@@ -580,6 +582,8 @@ for _leaf, _rule, _primitive, _word in (
         mindspore=_mindspore(
             f"arg{_word}",
             names=("dim", "keepdim") if _word == "max" else ("axis", "keepdims"),
+            # The documentation gives no dtype; argmin answers with int32.
+            result="{out}.astype(ms.int64)",
             more={
                 "primitive": Form(
                     "{self}({x})",

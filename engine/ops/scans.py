@@ -29,6 +29,7 @@ _SHAPES = ((2, 3, 4), (5,), (2, 1, 3, 2), (1, 1))
 _DIMS: tuple[Attr, ...] = (-1, 0, 1, -2)
 _USUAL = (*FLOATS, "int32", "int64")
 _MINDSPORE_USUAL = (*MINDSPORE_FLOATS, "int32", "int64")
+# MindSpore answers with int32 places from Sort, TopK and Cummin, and promises no dtype elsewhere.
 _PLACES = "({out}[0], {out}[1].astype(ms.int64))"
 _NAMED = "input={x}, dim={dim}"
 _rule: Callable[..., object]
@@ -178,11 +179,11 @@ for _leaf, _better, _primitive in (
             keyword="input={x}, axis={dim}",
             method=f"{{x}}.{_leaf}({{dim}})",
             dtypes=_MINDSPORE_USUAL,
+            result=_PLACES,
             more={
                 "primitive": Form(
                     "{self}({x})",
                     setup=(f"{{self}} = ops.{_primitive}({{dim}})",),
-                    result=_PLACES,
                     source=f"mindspore.ops.{_primitive}(axis): equivalent to ops.{_leaf}()",
                 )
             },
@@ -281,6 +282,7 @@ _scan(
         keyword="input_x={x}, axis={dim}, descending={descending}",
         method="",
         dtypes=_MINDSPORE_USUAL,
+        result=_PLACES,
         default=Form(
             "ops.sort({x})",
             when={"dim": -1, "descending": False},
@@ -290,7 +292,6 @@ _scan(
             "primitive": Form(
                 "{self}({x})",
                 setup=("{self} = ops.Sort({dim}, {descending})",),
-                result=_PLACES,
                 source="mindspore.ops.Sort: indices are int32",
             )
         },
@@ -326,6 +327,7 @@ _scan(
         keyword="input={x}, axis={dim}, descending={descending}",
         method="",
         dtypes=_MINDSPORE_USUAL,
+        result="{out}.astype(ms.int64)",
         default=Form(
             "ops.argsort({x})",
             when={"dim": -1, "descending": False},
@@ -384,6 +386,7 @@ _scan(
         keyword="input={x}, k={k}, dim={dim}, largest={largest}, sorted=True",
         method="",
         dtypes=_MINDSPORE_USUAL,
+        result=_PLACES,
         default=Form(
             "ops.topk({x}, {k})",
             when={"dim": -1, "largest": True},
@@ -394,7 +397,6 @@ _scan(
                 "{self}({x}, {k})",
                 setup=("{self} = ops.TopK(sorted=True)",),
                 when={"dim": -1, "largest": True},
-                result=_PLACES,
                 source="mindspore.ops.TopK: the k largest along the last dimension",
             )
         },
