@@ -336,15 +336,13 @@ class _Writer:
         """Count the turns and, where there is a body for it, test a condition before each."""
         count = self.names.fresh("turns")
         test: list[_Text] = []
-        head = f"while {count} < {node.bound}"
         for condition in node.regions[:-1]:
             inner = self._body_scope(condition, carried, scope)
             test += self._nodes(condition.nodes, inner)
-            head += f" and {_results(condition, inner)}"
+            test += [_Text(f"if not {_results(condition, inner)}:"), _Text("    break")]
         yield _Text(f"{count} = 0")
-        yield from test
-        yield _Text(f"{head}:")
-        yield from _indented([*step, _Text(f"{count} = {count} + 1"), *test])
+        yield _Text(f"while {count} < {node.bound}:")
+        yield from _indented([*test, *step, _Text(f"{count} = {count} + 1")])
 
     def _body_scope(self, region: Region, carried: list[str], scope: _Scope) -> _Scope:
         names = {one.name: name for one, name in zip(region.parameters, carried, strict=True)}
