@@ -1,9 +1,8 @@
-"""Operators that put several tensors together."""
+"""Tensors joined, repeated, reversed and rotated: values move, none is computed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -14,13 +13,21 @@ from engine.ops.numeric import Array
 from engine.ops.operands import beside
 from engine.ops.rules import (
     MINDSPORE_MOVING,
+    MINDSPORE_NUMBERS,
     MOVING,
     Requirement,
     axis,
     default,
+    limited,
+    mindspore_method,
     mindspore_primitive,
+    normal_axes,
+    product,
     resized,
+    same_as_first,
+    shape_of,
     static,
+    torch_method,
 )
 from engine.ops.spec import Form, OpCall, Tolerance, op
 
@@ -28,142 +35,596 @@ EXACT = Tolerance.EXACT
 MS = MINDSPORE_MOVING
 
 
-def _others(first: Dense, attrs: Mapping[str, Attr]) -> Mapping[str, Input | tuple[Input, ...]]:
-    """Two more tensors of the same type."""
-    return {"xs": tuple(beside("xs", first, seed=seed) for seed in (11, 12))}
+def whole(call: OpCall) -> tuple[Dense, ...]:
+    """The first operand and the others."""
+    return (call["x"], *call.many("ys"))
 
 
-def _beside_axis(call: OpCall) -> Requirement:
-    """All tensors have one dtype, one rank, and the same extents but along the axis."""
-    first, *others = call.many("xs")
-    yield first.rank > 0, "a scalar has no axis to join along"
-    if not first.rank:
-        return
-    at = axis(call.integer("dim"), first.rank)
-    for one in others:
-        same = one.rank == first.rank and all(
-            have == want
-            for place, (have, want) in enumerate(zip(one.shape, first.shape, strict=True))
-            if place != at
-        )
-        yield same, f"the shapes {first.shape} and {one.shape} differ beside axis {at}"
+def others(count: int = 2) -> Callable[[Dense, Mapping[str, Attr]], dict[str, tuple[Input, ...]]]:
+    return lambda x, attrs: {
+        "ys": tuple(beside(f"y{at}", x, 51 + at) for at in range(count)),
+    }
 
 
-def _joined(call: OpCall) -> Dense:
-    first = call.many("xs")[0]
-    shape = list(static(first))
-    at = axis(call.integer("dim"), first.rank)
-    shape[at] = sum(static(one)[at] for one in call.many("xs"))
-    return resized(first, shape)
+# ---------------------------------------------------------------------------------- cat, stack
+def cat_fits(call: OpCall) -> Requirement:
+    yield call["x"].rank > 0, "a scalar has no axis to join along"
+    at = axis(call.integer("dim"), call["x"].rank)
+    shapes = {(*shape[:at], *shape[at + 1 :]) for shape in map(static, whole(call))}
+    ranks = {one.rank for one in whole(call)}
+    yield len(ranks) == 1 and len(shapes) == 1, f"the tensors differ beside axis {at}"
 
 
-def _concat(xs: tuple[Array, ...], dim: int) -> Array:
-    return np.concatenate(xs, axis=dim)
+def cat_type(call: OpCall) -> Dense:
+    shapes = [static(one) for one in whole(call)]
+    at = axis(call.integer("dim"), len(shapes[0]))
+    total = sum(shape[at] for shape in shapes)
+    return resized(call["x"], (*shapes[0][:at], total, *shapes[0][at + 1 :]))
 
 
 op(
-    "concat",
-    "xs*",
+    "cat",
+    "x ys*",
     attrs={"dim": (1, 0, -1)},
     dtypes=MOVING,
-    infer=_joined,
-    requires=_beside_axis,
-    reference=_concat,
-    companions=_others,
+    infer=cat_type,
+    requires=cat_fits,
+    reference=lambda x, ys, dim: np.concatenate((x, *ys), axis=dim),
     torch={
-        "function": Form("torch.cat(({xs},), {dim})", api="torch.cat"),
-        "keyword": Form("torch.cat(tensors=[{xs}], dim={dim})", source="torch.cat"),
+        "function": "torch.cat(({x}, {ys}), {dim})",
+        "keyword": Form("torch.cat(tensors=[{x}, {ys}], dim={dim})", source="torch.cat"),
         "function_concat": Form(
-            "torch.concat(({xs},), {dim})", source="torch.concat: alias of torch.cat()"
+            "torch.concat(({x}, {ys}), dim={dim})", source="torch.concat: alias of torch.cat()"
         ),
         "function_concatenate": Form(
-            "torch.concatenate(({xs},), {dim})", source="torch.concatenate: alias of torch.cat()"
+            "torch.concatenate(({x}, {ys}), dim={dim})",
+            source="torch.concatenate: alias of torch.cat()",
         ),
-        "default": Form("torch.cat([{xs}])", when={"dim": 0}, source=default("torch.cat", "dim=0")),
+        "default": Form(
+            "torch.cat([{x}, {ys}])", when={"dim": 0}, source=default("torch.cat", "dim=0")
+        ),
+        "composed": Form(
+            "torch.hstack(({x}, {ys}))",
+            when=lambda call: (
+                call["x"].rank >= 2 and axis(call.integer("dim"), call["x"].rank) == 1
+            ),
+            source="torch.hstack: concatenation along the second axis",
+        ),
     },
-    mindspore={
-        name: replace(form, dtypes=MS)
-        for name, form in {
-            "function": Form("ops.cat(({xs},), {dim})", api="ops.cat"),
-            "keyword": Form("ops.cat(tensors=({xs},), axis={dim})", source="mindspore.ops.cat"),
+    mindspore=limited(
+        MS,
+        {
+            "function": "ops.cat(({x}, {ys}), {dim})",
             "function_concat": Form(
-                "ops.concat(({xs},), {dim})",
+                "ops.concat(({x}, {ys}), {dim})",
                 source="mindspore.ops.concat: alias for mindspore.ops.cat()",
             ),
             "mint": Form(
-                "mint.cat(({xs},), {dim})",
-                source="mindspore.mint.cat: connect input tensors along with the given dimension",
-            ),
-            "mint_concat": Form(
-                "mint.concat(({xs},), {dim})",
-                source="mindspore.mint.concat: alias for mindspore.mint.cat",
+                "mint.cat(({x}, {ys}), {dim})",
+                source="mindspore.mint.cat: connects input tensors along the given dimension",
             ),
             "primitive": Form(
-                "{self}(({xs},))",
-                setup=("{self} = ops.Concat({dim})",),
-                source=mindspore_primitive("Concat", "cat"),
+                "ops.Concat({dim})(({x}, {ys}))", source=mindspore_primitive("Concat", "cat")
             ),
+            "keyword": Form("ops.cat(tensors=[{x}, {ys}], axis={dim})", source="ops.cat"),
             "default": Form(
-                "ops.cat(({xs},))", when={"dim": 0}, source=default("mindspore.ops.cat", "axis=0")
+                "ops.cat([{x}, {ys}])",
+                when={"dim": 0},
+                source=default("mindspore.ops.cat", "axis=0"),
             ),
-        }.items()
-    },
+        },
+    ),
     tolerance=EXACT,
-    shapes=((2, 3, 4), (2, 3), (2, 1, 3, 2)),
-    tags={"joining", "copy"},
+    companions=others(),
+    shapes=((2, 3, 4), (3, 4), (4,), (2, 0)),
+    tags={"joining"},
 )
 
 
-def _alike(call: OpCall) -> Requirement:
-    first, *others = call.many("xs")
-    for one in others:
-        yield one.shape == first.shape, f"the shapes {first.shape} and {one.shape} differ"
+def alike(call: OpCall) -> Requirement:
+    shapes = {static(one) for one in whole(call)}
+    yield len(shapes) == 1, "the tensors differ in shape"
 
 
-def _stacked(call: OpCall) -> Dense:
-    first, dim = call.many("xs")[0], call.integer("dim")
-    span = first.rank + 1
-    if not -span <= dim < span:
-        raise ConstraintViolated(f"stack: axis {dim} does not exist in a tensor of rank {span}")
-    shape = list(static(first))
-    shape.insert(dim % span, len(call.many("xs")))
-    return resized(first, shape)
+def stack_type(call: OpCall) -> Dense:
+    shape = static(call["x"])
+    at = axis(call.integer("dim"), len(shape) + 1)
+    return resized(call["x"], (*shape[:at], len(whole(call)), *shape[at:]))
 
 
 op(
     "stack",
-    "xs*",
-    attrs={"dim": (0, 1, -1)},
+    "x ys*",
+    attrs={"dim": (1, 0, -1)},
     dtypes=MOVING,
-    infer=_stacked,
-    requires=_alike,
-    reference=lambda xs, dim: np.stack(xs, axis=dim),
-    companions=_others,
+    infer=stack_type,
+    requires=alike,
+    reference=lambda x, ys, dim: np.stack((x, *ys), axis=dim),
     torch={
-        "function": Form("torch.stack(({xs},), {dim})", api="torch.stack"),
-        "keyword": Form("torch.stack(tensors=[{xs}], dim={dim})", source="torch.stack"),
+        "function": "torch.stack(({x}, {ys}), {dim})",
+        "keyword": Form("torch.stack(tensors=[{x}, {ys}], dim={dim})", source="torch.stack"),
         "default": Form(
-            "torch.stack([{xs}])", when={"dim": 0}, source=default("torch.stack", "dim=0")
+            "torch.stack([{x}, {ys}])", when={"dim": 0}, source=default("torch.stack", "dim=0")
+        ),
+        "composed": Form(
+            "torch.cat([one.unsqueeze({dim}) for one in ({x}, {ys})], {dim})",
+            source="torch.stack: concatenates along a new dimension",
         ),
     },
-    mindspore={
-        name: replace(form, dtypes=MS)
-        for name, form in {
-            "function": Form("ops.stack(({xs},), {dim})", api="ops.stack"),
-            "keyword": Form("ops.stack(tensors=({xs},), axis={dim})", source="mindspore.ops.stack"),
+    mindspore=limited(
+        MS,
+        {
+            "function": "ops.stack(({x}, {ys}), {dim})",
             "primitive": Form(
-                "{self}(({xs},))",
-                setup=("{self} = ops.Stack({dim})",),
-                source=mindspore_primitive("Stack", "stack"),
+                "ops.Stack({dim})(({x}, {ys}))", source="mindspore.ops.Stack: refer to ops.stack"
             ),
+            "keyword": Form("ops.stack(tensors=[{x}, {ys}], axis={dim})", source="ops.stack"),
             "default": Form(
-                "ops.stack(({xs},))",
+                "ops.stack([{x}, {ys}])",
                 when={"dim": 0},
                 source=default("mindspore.ops.stack", "axis=0"),
             ),
-        }.items()
-    },
+        },
+    ),
     tolerance=EXACT,
-    shapes=((2, 3, 4), (3,), (), (2, 1)),
-    tags={"joining", "copy"},
+    companions=others(1),
+    shapes=((2, 3, 4), (3,), (2, 1)),
+    tags={"joining"},
 )
+
+
+def joined_type(name: str) -> Callable[[OpCall], Dense]:
+    """Type of hstack, vstack, dstack, column_stack: as NumPy lifts and joins."""
+    joins: Mapping[str, Callable[[list[Array]], Array]] = STACKS
+
+    def infer(call: OpCall) -> Dense:
+        parts = [np.empty(static(one), bool) for one in whole(call)]
+        return resized(call["x"], joins[name](parts).shape)
+
+    return infer
+
+
+STACKS: Mapping[str, Callable[[list[Array]], Array]] = {
+    "hstack": np.hstack,
+    "vstack": np.vstack,
+    "dstack": np.dstack,
+    "column_stack": np.column_stack,
+}
+
+
+def stack_row(name: str, shapes: tuple[tuple[int, ...], ...], mindspore: tuple[str, ...]) -> None:
+    forms: dict[str, str | Form] = {"function": f"ops.{name}(({{x}}, {{ys}}))"}
+    if "mint" in mindspore:
+        forms["mint"] = Form(
+            f"mint.{name}(({{x}}, {{ys}}))", source=f"mindspore.mint.{name}: see ops.{name}"
+        )
+    join = STACKS[name]
+    op(
+        name,
+        "x ys*",
+        dtypes=MOVING,
+        infer=joined_type(name),
+        requires=lambda call: (
+            *alike(call),
+            (call["x"].rank > 0, "a scalar is lifted differently by the frameworks"),
+        ),
+        reference=lambda x, ys: join([x, *ys]),
+        torch={
+            "function": f"torch.{name}(({{x}}, {{ys}}))",
+            "keyword": Form(f"torch.{name}(tensors=[{{x}}, {{ys}}])", source=f"torch.{name}"),
+        },
+        mindspore=limited(MINDSPORE_NUMBERS, forms),
+        tolerance=EXACT,
+        companions=others(1),
+        shapes=shapes,
+        tags={"joining"},
+    )
+
+
+stack_row("hstack", ((2, 3), (4,), (2, 3, 2)), ("mint",))
+stack_row("vstack", ((2, 3), (4,), (2, 3, 2)), ())
+stack_row("dstack", ((2, 3), (4,), (2, 3, 2)), ("mint",))
+stack_row("column_stack", ((2, 3), (4,)), ())
+
+
+def block_diag(parts: tuple[Array, ...]) -> Array:
+    lifted = [np.atleast_2d(one) for one in parts]
+    total = tuple(sum(one.shape[at] for one in lifted) for at in (0, 1))
+    result = np.zeros(total, lifted[0].dtype)
+    row = column = 0
+    for one in lifted:
+        result[row : row + one.shape[0], column : column + one.shape[1]] = one
+        row, column = row + one.shape[0], column + one.shape[1]
+    return result
+
+
+def block_diag_type(call: OpCall) -> Dense:
+    shapes = [(1,) * (2 - one.rank) + shape_of(one, 0, 1, 2) for one in whole(call)]
+    return resized(call["x"], (sum(shape[at] for shape in shapes) for at in (0, 1)))
+
+
+op(
+    "block_diag",
+    "x ys*",
+    dtypes=MOVING,
+    infer=block_diag_type,
+    reference=lambda x, ys: block_diag((x, *ys)),
+    torch={"function": "torch.block_diag({x}, {ys})"},
+    mindspore=limited(MINDSPORE_NUMBERS, {"function": "ops.block_diag({x}, {ys})"}),
+    tolerance=EXACT,
+    companions=others(1),
+    shapes=((2, 3), (4,), (1, 1)),
+    tags={"joining"},
+)
+
+
+# ----------------------------------------------------------------------------------- repetition
+def tiled_type(call: OpCall) -> Dense:
+    shape, dims = static(call["x"]), call.integers("dims")
+    rank = max(len(shape), len(dims))
+    pairs = zip((1,) * (rank - len(shape)) + shape, (1,) * (rank - len(dims)) + dims, strict=True)
+    return resized(call["x"], (extent * times for extent, times in pairs))
+
+
+op(
+    "tile",
+    "x",
+    attrs={"dims": ((2, 1, 2), (2,), (1, 3), (2, 1, 1, 2))},
+    dtypes=MOVING,
+    infer=tiled_type,
+    requires=lambda call: (
+        (min(call.integers("dims")) > 0, "a number of repetitions is not positive"),
+        (0 not in static(call["x"]), "the input is empty"),
+    ),
+    reference=lambda x, dims: np.tile(x, dims),
+    torch={
+        "function": "torch.tile({x}, {dims})",
+        "method": Form("{x}.tile({dims})", source=torch_method("tile")),
+        "method_repeat": Form(
+            "{x}.repeat({dims})",
+            when=lambda call: len(call.integers("dims")) >= call["x"].rank,
+            source="torch.Tensor.repeat: repeats along the specified dimensions, as tile",
+        ),
+        "keyword": Form("torch.tile({x}, dims={dims})", source="torch.tile"),
+    },
+    mindspore=limited(
+        MS,
+        {
+            "function": "ops.tile({x}, {dims})",
+            "method": Form("{x}.tile({dims})", source="mindspore.Tensor.tile(dims)"),
+            "mint": Form("mint.tile({x}, {dims})", source="mindspore.mint.tile(input, dims)"),
+            "primitive": Form(
+                "ops.Tile()({x}, {dims})", source="mindspore.ops.Tile: refer to ops.tile"
+            ),
+            "keyword": Form("ops.tile(input={x}, dims={dims})", source="ops.tile"),
+        },
+    ),
+    tolerance=EXACT,
+    shapes=((2, 3, 4), (3, 2), (4,), (1, 1)),
+    tags={"repetition"},
+)
+
+
+def interleaved_type(call: OpCall) -> Dense:
+    shape, times = static(call["x"]), call.integer("repeats")
+    if call.attr("dim") is None:
+        return resized(call["x"], (product(shape) * times,))
+    at = axis(call.integer("dim"), len(shape))
+    return resized(call["x"], (*shape[:at], shape[at] * times, *shape[at + 1 :]))
+
+
+op(
+    "repeat_interleave",
+    "x",
+    attrs={"repeats": (2, 1, 3), "dim": (1, 0, -1, None)},
+    dtypes=MOVING,
+    infer=interleaved_type,
+    requires=lambda call: (
+        (call["x"].rank > 0, "a scalar has no axis to repeat along"),
+        (call.integer("repeats") > 0, "the number of repetitions is not positive"),
+    ),
+    reference=lambda x, repeats, dim: np.repeat(x, repeats, axis=dim),
+    torch={
+        "function": "torch.repeat_interleave({x}, {repeats}, {dim})",
+        "method": Form(
+            "{x}.repeat_interleave({repeats}, {dim})", source=torch_method("repeat_interleave")
+        ),
+        "keyword": Form(
+            "torch.repeat_interleave({x}, repeats={repeats}, dim={dim})",
+            source="torch.repeat_interleave",
+        ),
+        "tensor": Form(
+            "torch.repeat_interleave({x}, torch.tensor({repeats}), {dim})",
+            source="torch.repeat_interleave: repeats (Tensor or int), broadcast to the axis",
+        ),
+        "default": Form(
+            "torch.repeat_interleave({x}, {repeats})",
+            when={"dim": None},
+            source=default("torch.repeat_interleave", "dim=None"),
+        ),
+    },
+    mindspore=limited(
+        MINDSPORE_NUMBERS,
+        {
+            "function": "ops.repeat_interleave({x}, {repeats}, {dim})",
+            "keyword": Form(
+                "ops.repeat_interleave({x}, repeats={repeats}, axis={dim})",
+                source="mindspore.ops.repeat_interleave(input, repeats, axis=None)",
+            ),
+            "function_elements": Form(
+                "ops.repeat_elements({x}, {repeats}, {dim})",
+                when=lambda call: call.attr("dim") is not None,
+                dtypes=("float32", "float16", "int8", "uint8", "int16", "int32", "int64"),
+                source="mindspore.ops.repeat_elements: repeat elements along an axis",
+            ),
+            "default": Form(
+                "ops.repeat_interleave({x}, {repeats})",
+                when={"dim": None},
+                source=default("mindspore.ops.repeat_interleave", "axis=None"),
+            ),
+        },
+    ),
+    tolerance=EXACT,
+    shapes=((2, 3, 4), (3,), (2, 1)),
+    tags={"repetition"},
+)
+
+
+# --------------------------------------------------------------------------- reversed, rotated
+op(
+    "flip",
+    "x",
+    attrs={"dims": ((1,), (0, 2), (-1,), (0,))},
+    dtypes=MOVING,
+    infer=lambda call: (
+        normal_axes(call.integers("dims"), call["x"].rank),
+        same_as_first(call),
+    )[1],
+    requires=lambda call: ((call["x"].rank > 0, "a scalar has no axis to reverse"),),
+    reference=lambda x, dims: np.flip(x, dims),
+    torch={
+        "function": "torch.flip({x}, {dims})",
+        "method": Form("{x}.flip({dims})", source=torch_method("flip")),
+        "keyword": Form("torch.flip({x}, dims={dims})", source="torch.flip"),
+        "function_fliplr": Form(
+            "torch.fliplr({x})",
+            when=lambda call: call["x"].rank >= 2 and call.integers("dims") == (1,),
+            source="torch.fliplr: flip in the left-right direction, the second axis",
+        ),
+        "function_flipud": Form(
+            "torch.flipud({x})",
+            when={"dims": (0,)},
+            source="torch.flipud: flip in the up-down direction, the first axis",
+        ),
+        "composed": Form(
+            "{x}[torch.arange({x}.shape[0] - 1, -1, -1)]",
+            when={"dims": (0,)},
+            source="torch.flip: reverses the order along the axis",
+        ),
+    },
+    mindspore=limited(
+        MS,
+        {
+            "function": "ops.flip({x}, {dims})",
+            "method": Form("{x}.flip({dims})", source=mindspore_method("flip")),
+            "mint": Form("mint.flip({x}, {dims})", source="mindspore.mint.flip(input, dims)"),
+            "keyword": Form("ops.flip({x}, dims={dims})", source="ops.flip"),
+            "primitive": Form(
+                "ops.ReverseV2({dims})({x})",
+                source="mindspore.ops.ReverseV2: refer to mindspore.ops.flip",
+            ),
+            "function_fliplr": Form(
+                "ops.fliplr({x})",
+                when=lambda call: call["x"].rank >= 2 and call.integers("dims") == (1,),
+                source="mindspore.ops.fliplr: flip in the left-right direction",
+            ),
+        },
+    ),
+    tolerance=EXACT,
+    shapes=((2, 3, 4), (3, 4), (4,)),
+    tags={"shape-preserving"},
+)
+
+op(
+    "roll",
+    "x",
+    attrs={"shift": (1, -1, 2, 0), "dim": (1, 0, -1)},
+    dtypes=MOVING,
+    infer=lambda call: (axis(call.integer("dim"), call["x"].rank), same_as_first(call))[1],
+    requires=lambda call: (
+        (call["x"].rank > 0, "a scalar has no axis to roll along"),
+        (0 not in static(call["x"]), "the input is empty"),
+    ),
+    reference=lambda x, shift, dim: np.roll(x, shift, axis=dim),
+    torch={
+        "function": "torch.roll({x}, {shift}, {dim})",
+        "method": Form("{x}.roll({shift}, {dim})", source=torch_method("roll")),
+        "keyword": Form(
+            "torch.roll({x}, shifts=({shift},), dims=({dim},))",
+            source="torch.roll: shifts and dims (int or tuple of ints)",
+        ),
+        "default": Form(
+            "torch.roll({x}, {shift})",
+            when=lambda call: call["x"].rank == 1,
+            source="torch.roll: without dims the tensor is flattened before rolling",
+        ),
+    },
+    mindspore=limited(
+        MINDSPORE_NUMBERS,
+        {
+            "composed": "ops.gather({x}, (ops.arange({x}.shape[{dim}]) - {shift})"
+            " % {x}.shape[{dim}], {dim})",
+        },
+    ),
+    tolerance=EXACT,
+    shapes=((2, 3, 4), (3, 4), (5,), (1, 2)),
+    tags={"shape-preserving"},
+)
+
+
+def rotated_type(call: OpCall) -> Dense:
+    dims = call.integers("dims")
+    shape = static(call["x"])
+    one, two = normal_axes(dims, len(shape))
+    if call.integer("k") % 2 == 0:
+        return same_as_first(call)
+    result = list(shape)
+    result[one], result[two] = shape[two], shape[one]
+    return resized(call["x"], result)
+
+
+op(
+    "rot90",
+    "x",
+    attrs={"k": (1, 2, -1, 0), "dims": ((0, 1), (1, 2), (1, 0))},
+    dtypes=MOVING,
+    infer=rotated_type,
+    requires=lambda call: ((call["x"].rank >= 2, "the input has fewer than two axes"),),
+    reference=lambda x, k, dims: np.rot90(x, k, dims),
+    torch={
+        "function": "torch.rot90({x}, {k}, {dims})",
+        "method": Form("{x}.rot90({k}, {dims})", source=torch_method("rot90")),
+        "default": Form(
+            "torch.rot90({x}, {k})",
+            when={"dims": (0, 1)},
+            source=default("torch.rot90", "dims=(0, 1)"),
+        ),
+    },
+    mindspore=limited(
+        MINDSPORE_NUMBERS,
+        {
+            "function": "ops.rot90({x}, {k}, {dims})",
+            "method": Form("{x}.rot90({k}, {dims})", source=mindspore_method("rot90")),
+        },
+    ),
+    tolerance=EXACT,
+    shapes=((2, 3, 4), (3, 4)),
+    tags={"rotation"},
+)
+
+
+def shuffled(x: Array, groups: int) -> Array:
+    batch, channels, *rest = x.shape
+    parts = x.reshape((batch, groups, channels // groups, *rest))
+    return np.swapaxes(parts, 1, 2).reshape(x.shape)
+
+
+def groups_fit(call: OpCall) -> Requirement:
+    yield call["x"].rank >= 3, "the input has fewer than three axes"
+    groups, shape = call.integer("groups"), static(call["x"])
+    yield groups > 0 and shape[1] % groups == 0, f"{groups} groups do not divide the channels"
+    yield 0 not in shape, "the input is empty"
+
+
+op(
+    "channel_shuffle",
+    "x",
+    attrs={"groups": (2, 4, 1)},
+    dtypes=("float32", "float64", "float16"),
+    infer=same_as_first,
+    requires=groups_fit,
+    reference=lambda x, groups: shuffled(x, groups),
+    torch={
+        "function": "F.channel_shuffle({x}, {groups})",
+        "module": Form(
+            "nn.ChannelShuffle({groups})({x})",
+            source="torch.nn.ChannelShuffle: divides and rearranges the channels",
+        ),
+        "composed": Form(
+            "{x}.unflatten(1, ({groups}, -1)).transpose(1, 2).flatten(1, 2)",
+            source="torch.nn.ChannelShuffle: (C / g, g) rearranged to (g, C / g)",
+        ),
+    },
+    mindspore=limited(
+        ("float32", "float64", "float16"),
+        {
+            "function": "ops.channel_shuffle({x}, {groups})",
+            "module": Form(
+                "nn.ChannelShuffle({groups})({x})",
+                source="mindspore.nn.ChannelShuffle: divides and rearranges the channels",
+            ),
+        },
+    ),
+    tolerance=EXACT,
+    shapes=((2, 4, 3, 2), (1, 4, 2)),
+    tags={"shape-preserving"},
+)
+
+
+# ----------------------------------------------------------------------------- blocks of pixels
+def shuffle_type(call: OpCall) -> Dense:
+    *lead, channels, height, width = pixel_shape(call)
+    factor = call.integer("factor")
+    if channels % factor**2:
+        raise ConstraintViolated(f"{factor}^2 does not divide {channels} channels")
+    return resized(call["x"], (*lead, channels // factor**2, height * factor, width * factor))
+
+
+def unshuffle_type(call: OpCall) -> Dense:
+    *lead, channels, height, width = pixel_shape(call)
+    factor = call.integer("factor")
+    if height % factor or width % factor:
+        raise ConstraintViolated(f"{factor} does not divide {height} x {width}")
+    return resized(call["x"], (*lead, channels * factor**2, height // factor, width // factor))
+
+
+def pixel_shape(call: OpCall) -> tuple[int, ...]:
+    shape = static(call["x"])
+    if len(shape) < 3 or 0 in shape:
+        raise ConstraintViolated(f"{shape} is no image with channels")
+    return shape
+
+
+def pixel_shuffle(x: Array, factor: int) -> Array:
+    *lead, c, h, w = x.shape
+    n = len(lead)
+    parts = x.reshape((*lead, c // factor**2, factor, factor, h, w))
+    order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return parts.transpose(order).reshape((*lead, c // factor**2, h * factor, w * factor))
+
+
+def pixel_unshuffle(x: Array, factor: int) -> Array:
+    *lead, c, h, w = x.shape
+    n = len(lead)
+    parts = x.reshape((*lead, c, h // factor, factor, w // factor, factor))
+    order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return parts.transpose(order).reshape((*lead, c * factor**2, h // factor, w // factor))
+
+
+def pixel_row(name: str, layer: str, infer: Callable[[OpCall], Dense]) -> None:
+    reference = pixel_shuffle if name == "pixel_shuffle" else pixel_unshuffle
+    shapes = ((2, 4, 3, 2), (1, 9, 1, 1)) if name == "pixel_shuffle" else ((2, 1, 4, 6), (3, 3, 3))
+    op(
+        name,
+        "x",
+        attrs={"factor": (2, 3, 1)},
+        dtypes=("float32", "float64", "float16", "bfloat16", "int32", "int64"),
+        infer=infer,
+        reference=lambda x, factor: reference(x, factor),
+        torch={
+            "function": f"F.{name}({{x}}, {{factor}})",
+            "module": Form(
+                f"nn.{layer}({{factor}})({{x}})", source=f"torch.nn.{layer}: see {name}"
+            ),
+            "function_torch": Form(
+                f"torch.{name}({{x}}, {{factor}})",
+                source=f"torch.nn.functional.{name} is torch.{name}",
+            ),
+        },
+        mindspore=limited(
+            ("float32", "float64", "float16", "int32", "int64"),
+            {
+                "function": f"ops.{name}({{x}}, {{factor}})",
+                "module": Form(
+                    f"nn.{layer}({{factor}})({{x}})", source=f"mindspore.nn.{layer}: see {name}"
+                ),
+            },
+        ),
+        tolerance=EXACT,
+        shapes=shapes,
+        tags={"pixels"},
+    )
+
+
+pixel_row("pixel_shuffle", "PixelShuffle", shuffle_type)
+pixel_row("pixel_unshuffle", "PixelUnshuffle", unshuffle_type)
