@@ -18,7 +18,8 @@ from engine.errors import BadInput
 from engine.executors.environment import Environment, default_environments, require_folder
 from engine.executors.lowering import Lowered, Unsupported, lower
 from engine.executors.modes import Mode, mode_named
-from engine.executors.outcome import Answer, Array, CallAnswer, Failure, Outcome, Status
+from engine.executors.numpy_mode import run_on_numpy
+from engine.executors.outcome import Array, Failure, Outcome, Status
 from engine.executors.processes import (
     Late,
     Steps,
@@ -40,6 +41,8 @@ Blobs: TypeAlias = Mapping[str, Array]
 
 _CASES = {"torch": 200, "mindspore": 150}  # MindSpore keeps 2 MB of every graph it compiles
 _GROWTH = 1 * GIB
+_OF_ZYGOTE = "the death of its zygote"
+_ZYGOTE_DEATHS = 2  # which are nobody's fault, until one case sees this many and one more
 _IDLE_IMPORT = {
     "torch": 5.0,
     "mindspore": 3.0,
@@ -171,7 +174,7 @@ class Pool:
         done |= self.run_jobs(jobs)
         for row in rows:
             if row.framework == "numpy":
-                done[row.name] = _on_numpy(case, calls, record)
+                done[row.name] = run_on_numpy(case, calls, record=record)
         return {row.name: done[row.name] for row in rows}
 
     def run_jobs(self, jobs: Iterable[Job]) -> dict[str, Outcome]:
@@ -233,6 +236,10 @@ class Pool:
             if side.no_inductor:
                 return _unsupported(job, side.no_inductor)
         first = yield from self._attempt(side, job)
+        for _ in range(_ZYGOTE_DEATHS):
+            if first.signal != _OF_ZYGOTE:
+                break
+            first = yield from self._attempt(side, job)
         if first.status is not Status.DIED or job.alone:
             return first
         second = yield from self._attempt(side, replace(job, alone=True))
@@ -273,13 +280,7 @@ class Pool:
         found = replace(outcome(job, answer, arrays), stderr=worker.tail(start))
         worker.cases += 1
         worker.first_rss = worker.first_rss or answer["rss"]
-        grown = answer["rss"] - worker.first_rss
-        if (
-            job.alone
-            or worker.cases >= _CASES[job.mode.framework]
-            or grown > _GROWTH
-            or found.status is Status.MEMORY
-        ):
+        if _is_spent(worker, job, answer):
             yield from self._retire(side)
         return found
 
@@ -335,7 +336,7 @@ class Pool:
             status = yield from worker.reap(kill=True)
         except ZygoteDied:
             self._abandon(side)
-            return "the death of its zygote"
+            return _OF_ZYGOTE
         return signal_name(status)
 
     def _abandon(self, side: _Side) -> None:
@@ -382,6 +383,18 @@ class Pool:
             self.on_status(text)
 
 
+def _is_spent(worker: Worker, job: Job, answer: Mapping[str, Any]) -> bool:
+    """Whether a worker may not run another case: enough cases, grown, or left in another state."""
+    grown = answer["rss"] - worker.first_rss
+    return (
+        job.alone
+        or worker.cases >= _CASES[job.mode.framework]
+        or grown > _GROWTH
+        or answer["status"] == Status.MEMORY
+        or any(not name.endswith("generator") for name in answer["moved"])
+    )
+
+
 # ------------------------------------------------------------------------------------- outcomes
 def _arrays(case: Case, blobs: Blobs) -> tuple[tuple[Sequence[Any], Mapping[str, Array]], ...]:
     """For each call the inputs in effect and their arrays; equal inputs are made once."""
@@ -389,37 +402,6 @@ def _arrays(case: Case, blobs: Blobs) -> tuple[tuple[Sequence[Any], Mapping[str,
     for inputs in of_case(case):
         calls.append((inputs, settled(inputs, materialise(inputs, blobs))))
     return tuple(calls)
-
-
-def _on_numpy(
-    case: Case, calls: tuple[tuple[Sequence[Any], Mapping[str, Array]], ...], record: str
-) -> Outcome:
-    """The reference of this engine, in this process."""
-    from engine.executors.reference import evaluate  # SciPy, which a run of one framework spares
-
-    began = time.perf_counter()
-    answers = []
-    recorded: dict[str, Answer] = {}
-    for _, arrays in calls:
-        values = evaluate(case.graph, arrays)
-        outputs = tuple(_plain(values[name]) for name in case.graph.outputs)
-        structure = (
-            "tensor" if len(outputs) == 1 else f"tuple({', '.join(['tensor'] * len(outputs))})"
-        )
-        answers.append(CallAnswer(structure, outputs))
-        if record and not recorded:
-            recorded = {name: _plain(array) for name, array in values.items()}
-    return Outcome(
-        "numpy",
-        Status.OK,
-        calls=tuple(answers),
-        recorded=recorded,
-        seconds=time.perf_counter() - began,
-    )
-
-
-def _plain(array: Array) -> Answer:
-    return Answer(str(array.dtype), array.shape, array)
 
 
 def _unsupported(job: Job, reason: str) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Callable
 
 __all__ = ["RECORD", "instrumented"]
@@ -12,17 +13,21 @@ RECORD = "__record"
 
 
 def instrumented(
-    source: str, path: str, module: Mapping[str, Any], record: Callable[[str, Any], None]
+    path: str,
+    lines: Mapping[str, str],
+    module: Mapping[str, Any],
+    record: Callable[[str, Any], None],
 ) -> Callable[..., Any]:
-    """`forward` of the source with `record(name, value)` after each assignment of its own body.
+    """`forward` of a file with `record(node, value)` after each assignment of its own body.
 
+    `lines` gives the node of a line; where several lines of a node assign, the last note counts.
     Line numbers stay those of the file. The other globals are those of `module`, so that what its
     `setup` made is seen. Bodies of nested functions and loops are left alone.
     """
-    tree = ast.parse(source, path)
+    tree = ast.parse(Path(path).read_text(encoding="utf-8"), path)
     found = [one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == "forward"]
     function = found[0]
-    function.body = [extra for line in function.body for extra in (line, *_notes(line))]
+    function.body = [extra for line in function.body for extra in (line, *_notes(line, lines))]
     function.decorator_list = []
     tree.body = [function]
     ast.fix_missing_locations(tree)
@@ -32,8 +37,9 @@ def instrumented(
     return made
 
 
-def _notes(line: ast.stmt) -> list[ast.stmt]:
-    if not isinstance(line, ast.Assign):
+def _notes(line: ast.stmt, lines: Mapping[str, str]) -> list[ast.stmt]:
+    node = lines.get(str(line.lineno))
+    if node is None or not isinstance(line, ast.Assign):
         return []
     names = [
         part.id
@@ -45,7 +51,7 @@ def _notes(line: ast.stmt) -> list[ast.stmt]:
     for name in names:
         call = ast.Call(
             func=ast.Name(id=RECORD, ctx=ast.Load()),
-            args=[ast.Constant(name), ast.Name(id=name, ctx=ast.Load())],
+            args=[ast.Constant(node), ast.Name(id=name, ctx=ast.Load())],
             keywords=[],
         )
         notes.append(ast.copy_location(ast.Expr(value=call), line))

@@ -15,7 +15,7 @@ from .layout import OFFSET, check_layout, expanded_axis, moved_channels
 from .protocol import Block
 from .session import Given, Run, Unable, answer_of, failure, python_number, value_fields
 
-__all__ = ["NAMESPACES", "begin", "flags", "load", "run", "tidy", "warm"]
+__all__ = ["NAMESPACES", "begin", "flags", "load", "run", "seed", "tidy", "warm"]
 
 NAMESPACES = {"ms": ms, "mindspore": ms, "ops": ms.ops, "mint": ms.mint, "nn": ms.nn}
 SEED = 20_260
@@ -35,6 +35,10 @@ def warm(folder: str) -> dict[str, Any]:
 def begin() -> None:
     """First thing in a worker: errors belong to the line that raised them."""
     ms.runtime.launch_blocking()
+
+
+def seed() -> None:
+    """Before each case and each call."""
     ms.manual_seed(SEED)
 
 
@@ -57,7 +61,6 @@ def tidy(run: Run) -> None:
 # ------------------------------------------------------------------------------------- one case
 def run(run: Run) -> None:
     """Fill `run.answer`: set-up, calls, recording, gradient."""
-    ms.manual_seed(SEED)
     if hasattr(run.module, "setup"):
         run.enter("setup")
         made = _inputs(run.calls[0])
@@ -90,7 +93,7 @@ def _calls(run: Run, forward: Any) -> None:
     for number, given in enumerate(run.calls):
         inputs = _inputs(given)
         run.enter(f"call {number}")
-        ms.manual_seed(SEED)
+        seed()
         result = forward(*(inputs[name] for name in run.request["inputs"]))
         leaf = functools.partial(_leaf, run, _owners(inputs))
         structure, outputs = answer_of(result, leaf)
@@ -105,14 +108,11 @@ def _record(run: Run) -> None:
     run.enter("record")
     inputs = _inputs(run.calls[0])
     owners = _owners(inputs)
-    path = run.request["path"]
-    with open(path, encoding="utf-8") as file:  # noqa: PTH123
-        text = file.read()
     note = functools.partial(_note, run, owners, array=run.request["record"] == "values")
-    forward = instrumented(text, path, run.module.__dict__, note)
+    forward = instrumented(run.request["path"], run.request["lines"], run.module.__dict__, note)
     for name, tensor in inputs.items():
         note(name, tensor)
-    ms.manual_seed(SEED)
+    seed()
     forward(*(inputs[name] for name in run.request["inputs"]))
 
 
@@ -125,7 +125,7 @@ def _note(run: Run, owners: dict[int, list[str]], name: str, value: Any, *, arra
     if fields is None:
         return
     if isinstance(value, ms.Tensor):
-        fields["shares"] = fields["shares"][:1]
+        fields["shares"] = [one for one in fields["shares"] if one != name][:1]
         where = _storage(value)
         if where and where not in owners:
             owners[where] = [name]
@@ -141,7 +141,7 @@ def _gradient(run: Run) -> None:
     try:
         if not places:
             raise Unable("the plan asks for a gradient, but no input requires one")
-        ms.manual_seed(SEED)
+        seed()
         run.answer["gradients"] = _KINDS[run.request["gradient"]](run, places)
     except Unable as reason:
         run.answer["reason"] = str(reason)

@@ -126,6 +126,7 @@ def _run(
         tell=lambda phase: protocol.send(link, {"phase": phase}),
     )
     run.answer.update(status="ok", calls=[], gradients={}, recorded={}, proof={}, trace=[])
+    framework.seed()
     before = _flags(framework)
     try:
         run.enter("import")

@@ -9,7 +9,7 @@ import os
 import pkgutil
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Any, Callable
+from typing import Any, Callable, NoReturn
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from .layout import OFFSET, check_layout, expanded_axis, moved_channels
 from .protocol import Block
 from .session import Given, Run, Unable, answer_of, failure, python_number, value_fields
 
-__all__ = ["NAMESPACES", "begin", "flags", "load", "run", "tidy", "warm"]
+__all__ = ["NAMESPACES", "begin", "flags", "load", "run", "seed", "tidy", "warm"]
 
 NAMESPACES = {"torch": torch, "F": torch.nn.functional, "nn": torch.nn}
 SEED = 20_260
@@ -94,6 +94,10 @@ def begin() -> None:
     """First thing in a worker."""
     torch._dynamo.config.fail_on_recompile_limit_hit = True
     trace.arm_inductor()
+
+
+def seed() -> None:
+    """Before each case and each call."""
     torch.manual_seed(SEED)
 
 
@@ -123,7 +127,6 @@ def run(run: Run) -> None:
     differentiable = run.request["gradient"] in ("reverse", "second")
     if run.request["caches"] is False:
         _forget_caches()
-    torch.manual_seed(SEED)
     _set_up(run, differentiable)
     eager = run.module.forward
     counted = trace.Counted()
@@ -132,9 +135,9 @@ def run(run: Run) -> None:
             run.module.forward = _compiled(run, eager, counted)
         try:
             _calls(run, differentiable)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - raised again, unless a retry works
             if not differentiable:
-                raise _judged(error) from error
+                _raise_judged(error)
             # With a gradient in view the call failed (a joint graph that does not compile, a write
             # to a leaf). It may work without, and then the gradient is what failed.
             run.answer.update(gradient_failure=failure(run, error), calls=[])
@@ -142,13 +145,13 @@ def run(run: Run) -> None:
                 run.module.forward = _compiled(run, eager, counted)
             _without_gradient(run)
         if run.request["gradient"] != "none" and "gradient_failure" not in run.answer:
-            _gradient(run)
+            _gradient(run, counted.aot_eager)
     if run.mode == "eager":
         _retrace(run, eager, differentiable and "gradient_failure" not in run.answer)
     else:
         run.answer["proof"] = counted.proof
         run.answer["trace"] = counted.labels()
-        if not counted.proof["unique_graphs"]:
+        if not counted.proof["calls_captured"]:
             raise Unable(
                 "nothing was compiled: the graph has no operator that torch.compile captures"
             )
@@ -158,9 +161,16 @@ def _without_gradient(run: Run) -> None:
     try:
         _set_up(run, False)
         _calls(run, False)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - raised again, perhaps judged
         del run.answer["gradient_failure"]
-        raise _judged(error) from error
+        _raise_judged(error)
+
+
+def _raise_judged(error: Exception) -> NoReturn:
+    judged = _judged(error)
+    if judged is error:
+        raise error
+    raise judged from error
 
 
 def _judged(error: Exception) -> Exception:
@@ -197,7 +207,7 @@ def _calls(run: Run, differentiable: bool) -> None:  # noqa: FBT001
     for number, given in enumerate(run.calls):
         inputs = _inputs(given, differentiable)
         run.enter(f"call {number}")
-        torch.manual_seed(SEED)
+        seed()
         result = run.module.forward(*(inputs[name] for name in run.request["inputs"]))
         leaf = functools.partial(_leaf, run, _owners(inputs))
         structure, outputs = answer_of(result, leaf)
@@ -208,7 +218,7 @@ def _calls(run: Run, differentiable: bool) -> None:  # noqa: FBT001
 
 
 # ----------------------------------------------------------------------------------- gradients
-def _gradient(run: Run) -> None:
+def _gradient(run: Run, backend: Any) -> None:
     run.enter("gradient")
     try:
         kind = run.request["gradient"]
@@ -216,9 +226,9 @@ def _gradient(run: Run) -> None:
         wanted = [one.name for one in run.calls[0] if one.requires_grad]
         if not wanted:
             raise Unable("the plan asks for a gradient, but no input requires one")
-        torch.manual_seed(SEED)
+        seed()
         if kind == "forward":
-            run.answer["gradients"] = {"loss": _tangent(run, inputs, wanted)}
+            run.answer["gradients"] = {"loss": _tangent(run, inputs, wanted, backend)}
         elif kind == "second" and run.mode != "eager":
             run.answer["reason"] = "second order: torch.compile documents no double backward"
         else:
@@ -226,7 +236,11 @@ def _gradient(run: Run) -> None:
     except Unable as reason:
         run.answer["reason"] = str(reason)
     except Exception as error:  # noqa: BLE001 - a failing gradient leaves the calls intact
-        run.answer["gradient_failure"] = failure(run, error)
+        judged = _judged(error)
+        if isinstance(judged, Unable):
+            run.answer["reason"] = f"gradient: {judged}"
+        else:
+            run.answer["gradient_failure"] = failure(run, error)
 
 
 def _loss(run: Run, inputs: dict[str, Any]) -> Any:
@@ -254,18 +268,32 @@ def _weighted_square(gradient: Any) -> Any:
     return (weight * gradient * gradient).sum()
 
 
-def _tangent(run: Run, inputs: dict[str, Any], wanted: list[str]) -> dict[str, Any] | None:
+def _tangent(
+    run: Run, inputs: dict[str, Any], wanted: list[str], backend: Any
+) -> dict[str, Any] | None:
     """Derivative of the loss along the direction 1 + (k mod 7) / 8 of each input in question."""
     if run.mode == "inductor":
         raise Unable("forward mode is run in eager and aot_eager only")
+    positions = [run.request["inputs"].index(name) for name in wanted]
 
-    def value(*places: Any) -> Any:
-        return _loss(run, {**inputs, **dict(zip(wanted, places))})
+    def derivative(arguments: list[Any], directions: list[Any]) -> Any:
+        def value(*moving: Any) -> Any:
+            whole = list(arguments)
+            for position, one in zip(positions, moving):
+                whole[position] = one
+            return run.module.loss(*whole)
 
-    places = tuple(inputs[name] for name in wanted)
-    directions = tuple(_direction(one) for one in places)
-    _, tangent = torch.func.jvp(value, places, directions)
-    return _leaf(run, {}, tangent)
+        places = tuple(arguments[position] for position in positions)
+        return torch.func.jvp(value, places, tuple(directions))[1]
+
+    arguments = [inputs[name] for name in run.request["inputs"]]
+    directions = [_direction(arguments[position]) for position in positions]
+    arguments += [_tensor(one) for one in run.cotangents]
+    if run.mode == "aot":
+        # jvp of a compiled function is not captured; jvp inside one is.
+        run.module.forward = run.module.forward._torchdynamo_orig_callable
+        derivative = torch.compile(derivative, backend=backend, fullgraph=True, dynamic=False)
+    return _leaf(run, {}, derivative(arguments, directions))
 
 
 def _direction(tensor: Any) -> Any:
@@ -284,14 +312,11 @@ def _retrace(run: Run, forward: Callable[..., Any], differentiable: bool) -> Non
     record = run.request["record"]
     owners = _owners(inputs)
     if record:
-        path = run.request["path"]
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123
-            text = file.read()
         note = functools.partial(_note, run, owners, array=record == "values")
-        forward = instrumented(text, path, run.module.__dict__, note)
+        forward = instrumented(run.request["path"], run.request["lines"], run.module.__dict__, note)
         for name, tensor in inputs.items():
             note(name, tensor)
-    torch.manual_seed(SEED)
+    seed()
     dispatched = trace.Dispatched()
     with dispatched:
         forward(*(inputs[name] for name in run.request["inputs"]))
@@ -310,7 +335,7 @@ def _note(run: Run, owners: dict[int, list[str]], name: str, value: Any, *, arra
         if fields is None:
             return
         if torch.is_tensor(value) and value.layout == torch.strided:
-            fields["shares"] = fields["shares"][:1] if fields["shares"] else fields["shares"]
+            fields["shares"] = [one for one in fields["shares"] if one != name][:1]
             where = _storage(value)
             if where and where not in owners:
                 owners[where] = [name]
