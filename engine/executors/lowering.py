@@ -18,7 +18,7 @@ from engine.errors import EngineError
 from engine.executors.apis import MODULES, public_api
 from engine.ir.case import Case
 from engine.ir.graph import Attr, Graph, Node, Region
-from engine.ir.types import COMPLEX, FLOATS, Dense, Tuple, Type, is_float
+from engine.ir.types import COMPLEX, FLOATS, Dense, Type, is_float
 from engine.ops.spec import FRAMEWORKS, Form, Limit, OpCall, OpSpec
 from engine.ops.typing import ITEM, bind, call_of_node, spec_of
 
@@ -327,7 +327,7 @@ class _Writer:
             yield from _indented(step)
         else:
             yield from self._while(node, step, carried, scope)
-        result = f"({targets},)" if isinstance(node.type, Tuple) else targets
+        result = f"({targets})" if len(carried) > 1 else targets
         yield _Text(f"{scope.names[node.name]} = {result}")
 
     def _while(
@@ -362,7 +362,7 @@ def _results(region: Region, scope: _Scope) -> str:
 
 
 def _limits(limit: Limit, form: str, call: OpCall) -> bool:
-    first = next((one for one in call.types.values() if isinstance(one, Dense)), None)
+    first = call.first
     dtype_matches = not limit.dtypes or (first is not None and first.dtype in limit.dtypes)
     return limit.form in ("", form) and dtype_matches
 

@@ -4,9 +4,10 @@ Everything about an operator is one row: operands, attribute values, dtypes, typ
 requirements, NumPy reference, tolerance class, and per framework the *forms* in which the call can
 be written. The text of a form is the text that runs and the text in the bug report.
 
-Placeholders in a form: `{operand}` (a value name; a variadic operand renders as "a, b, c"; an absent
-optional one as "None"), `{attribute}` (a Python literal; an attribute named `dtype` or `*_dtype`
-renders as the framework's dtype), `{self}` (the object that the form's setup builds), `{out}` (in
+Placeholders in a form: `{operand}` (a value name; a variadic operand renders as "a, b, c"; an
+absent optional one as "None"), `{attribute}` (a Python literal; an attribute named `dtype` or
+`*_dtype` renders as the framework's dtype), `{self}` (the object that the form's setup builds),
+`{out}` (in
 `result`: the raw answer of the call).
 """
 
@@ -87,6 +88,15 @@ class OpCall:
             raise ConstraintViolated(f"operand {operand}: saw {found}, expected a dense tensor")
         return found
 
+    @property
+    def first(self) -> Dense | None:
+        """The type of the first dense operand, one of several included."""
+        for found in self.types.values():
+            for one in found if isinstance(found, tuple) else (found,):
+                if isinstance(one, Dense):
+                    return one
+        return None
+
     def has(self, operand: str) -> bool:
         return self.types.get(operand) is not None
 
@@ -139,12 +149,12 @@ class Operand:
 class Form:
     """One way to write a call.
 
-    `setup`: statements outside the compiled function (build `{self}`; an operand named here must be a
-    graph input). `before`: statements inside, ahead of the call (an in-place statement). `call`: an
-    expression. `when`: the attributes (or a predicate over the call) for which the form holds.
+    `setup`: statements outside the compiled function (build `{self}`; an operand named here must be
+    a graph input). `before`: statements inside, ahead of the call (an in-place statement). `call`:
+    an expression. `when`: the attributes (or a predicate over the call) for which the form holds.
     `result`: an expression over `{out}` that picks the comparable part. `dtypes`: the dtypes of the
-    first operand that the documentation allows. `source`: the documentation line that makes this form
-    equal to the plainest one. `order` is kept: a Tensor method's `{x}` is its receiver.
+    first operand that the documentation allows. `source`: the documentation line that makes this
+    form equal to the plainest one. `order` is kept: a Tensor method's `{x}` is its receiver.
     """
 
     call: str
@@ -158,7 +168,7 @@ class Form:
 
     def holds(self, call: OpCall) -> bool:
         """Whether this form may be used for the call."""
-        first = next((one for one in call.types.values() if isinstance(one, Dense)), None)
+        first = call.first
         if self.dtypes is not None and first is not None and first.dtype not in self.dtypes:
             return False
         if self.when is None:
@@ -203,7 +213,9 @@ class OpSpec:
     forms: Mapping[str, Mapping[str, Form]]
     tolerance: Tolerance
     domain: tuple[float, float]
-    companions: Callable[[Dense, Mapping[str, Attr]], Mapping[str, Input | tuple[Input, ...]]] | None
+    companions: (
+        Callable[[Dense, Mapping[str, Attr]], Mapping[str, Input | tuple[Input, ...]]] | None
+    )
     shapes: tuple[tuple[int, ...], ...]
     tags: frozenset[str]
     writes: str | None
