@@ -21,13 +21,14 @@ from engine.ops.families import (
     broadcast_type,
     broadcastable,
     companion,
+    cpu_refuses,
     lifted,
     mindspore_calls,
     no_bfloat16,
     promoted_broadcast_type,
     torch_calls,
 )
-from engine.ops.spec import Form, OpCall, Tolerance, op
+from engine.ops.spec import Form, Limit, OpCall, Tolerance, op
 
 _NUMERIC = (*NUMBERS, *COMPLEX)
 _MINDSPORE_USUAL = (*MINDSPORE_FLOATS, "int32", "int64")
@@ -162,6 +163,7 @@ binary(
         primitive_real=Form(
             "{self}({x}, {y})",
             setup=("{self} = ops.RealDiv()",),
+            dtypes=MINDSPORE_FLOATS,
             source="mindspore.ops.RealDiv: element-wise floating-point division",
         ),
     ),
@@ -381,7 +383,8 @@ binary(
     reference=np.hypot,
     dtypes=FLOATS,
     torch=_torch("hypot"),
-    mindspore=_mindspore("hypot", primitive="Hypot()", dtypes=MINDSPORE_FLOATS),
+    mindspore=_mindspore("hypot", primitive="Hypot()", dtypes=("float32", "float64")),
+    limits=(cpu_refuses("Hypot", "float16"),),
 )
 binary(
     "copysign",
@@ -505,6 +508,7 @@ def _ternary(
     dtypes: tuple[str, ...] = FLOATS,
     requires: Callable[[OpCall], Iterator[tuple[bool, str]]] = broadcastable,
     domain: tuple[float, float] = (-2.0, 2.0),
+    limits: tuple[Limit, ...] = (),
 ) -> None:
     op(
         name,
@@ -520,7 +524,7 @@ def _ternary(
         companions=companion("y", "z", domain=domain),
         shapes=ELEMENTWISE_SHAPES,
         tags=("elementwise", "arithmetic", "ternary"),
-        limits=no_bfloat16(dtypes),
+        limits=(*limits, *no_bfloat16(dtypes)),
     )
 
 
@@ -601,8 +605,9 @@ _ternary(
         keyword="input={x}, end={y}, weight={z}",
         primitive="Lerp()",
         mint="mint.lerp",
-        dtypes=MINDSPORE_FLOATS,
+        dtypes=("float16", "float32"),
     ),
+    limits=(cpu_refuses("Lerp", "float64"),),
 )
 binary(
     "lerp",
@@ -622,7 +627,8 @@ binary(
         keyword="input={x}, end={y}, weight={weight}",
         primitive="Lerp()",
         mint="mint.lerp",
-        dtypes=MINDSPORE_FLOATS,
+        dtypes=("float16", "float32"),
     ),
+    limits=(cpu_refuses("Lerp", "float64"),),
     tags=("arithmetic",),
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.ir.graph import Attr
 from engine.ir.types import FLOATS, INTEGERS, Dense, Type, is_float, numpy_dtype
-from engine.ops.families import ELEMENTWISE_SHAPES, Array, Forms
+from engine.ops.families import ELEMENTWISE_SHAPES, Array, Forms, cpu_refuses, no_bfloat16
 from engine.ops.spec import Form, OpCall, Tolerance, op
 
 _ALL = (*FLOATS, *INTEGERS, "bool")
@@ -85,6 +85,7 @@ def _like(leaf: str, number: int) -> None:
         shapes=ELEMENTWISE_SHAPES,
         tags=("creation", "shape-preserving"),
         differentiable=False,
+        limits=(cpu_refuses("OnesLike", "bfloat16"),) if number else (),
     )
 
 
@@ -112,6 +113,7 @@ op(
     shapes=ELEMENTWISE_SHAPES,
     tags=("creation", "shape-preserving"),
     differentiable=False,
+    limits=no_bfloat16(FLOATS),
     torch={
         "function": Form("torch.full_like({x}, {value})", api="torch.full_like"),
         "keyword": Form(

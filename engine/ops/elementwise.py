@@ -19,6 +19,7 @@ from engine.ops.families import (
     NUMBERS,
     Array,
     bool_type,
+    cpu_refuses,
     finfo,
     lifted,
     mindspore_calls,
@@ -467,6 +468,7 @@ def _predicate(
     leaf: str,
     reference: Callable[..., object],
     *,
+    mindspore_dtypes: tuple[str, ...] = MINDSPORE_FLOATS,
     mint: str = "",
     torch: dict[str, str | Form] | None = None,
     mindspore: dict[str, str | Form] | None = None,
@@ -476,7 +478,7 @@ def _predicate(
         reference,
         infer=bool_type,
         dtypes=_ANY,
-        mindspore_dtypes=(*MINDSPORE_FLOATS, "int32", "int64", "bool"),
+        mindspore_dtypes=mindspore_dtypes,
         tolerance=Tolerance.EXACT,
         primitive=False,
         mint=(mint,) if mint else (),
@@ -489,13 +491,19 @@ def _predicate(
 _predicate(
     "isnan",
     np.isnan,
+    mindspore_dtypes=(*MINDSPORE_FLOATS, "int32", "int64", "bool"),
     torch={"composed": Form("{x} != {x}", source="torch.isnan: NaN alone differs from itself")},
     mindspore={
         "composed": Form("{x} != {x}", source="mindspore.ops.isnan: NaN differs from itself")
     },
 )
 _predicate("isinf", np.isinf, mint="mint.isinf")
-_predicate("isfinite", np.isfinite, mint="mint.isfinite")
+_predicate(
+    "isfinite",
+    np.isfinite,
+    mindspore_dtypes=(*MINDSPORE_FLOATS, "int32", "int64", "bool"),
+    mint="mint.isfinite",
+)
 _predicate("isposinf", np.isposinf)
 _predicate("isneginf", np.isneginf, mint="mint.isneginf")
 _function(
@@ -506,6 +514,16 @@ _function(
     mindspore_dtypes=("bool", "int32", "int64", "float16", "float32", "float64"),
     tolerance=Tolerance.EXACT,
     mint=("mint.logical_not",),
+    torch={
+        "operator": Form(
+            "~{x}", dtypes=("bool",), source="torch.bitwise_not: for bool, the logical not"
+        )
+    },
+    mindspore={
+        "operator": Form(
+            "~{x}", dtypes=("bool",), source="mindspore.Tensor.__invert__: the logical not"
+        )
+    },
     tags=("comparison", "bool"),
 )
 unary(
@@ -523,7 +541,6 @@ unary(
         keyword="x={x}",
         primitive="Invert()",
         dtypes=INTEGERS,
-        operator=Form("~{x}", source="mindspore.Tensor.__invert__: see mindspore.ops.invert()"),
     ),
     tags=("bitwise",),
     differentiable=False,
@@ -561,7 +578,7 @@ op(
     tolerance=Tolerance.EXACT,
     shapes=ELEMENTWISE_SHAPES,
     tags=("elementwise", "shape-preserving"),
-    limits=no_bfloat16(FLOATS),
+    limits=(*no_bfloat16(FLOATS), cpu_refuses("NanToNum", "float64")),
     torch=torch_calls(
         "torch.nan_to_num",
         "{x}, {nan}, {posinf}, {neginf}",
@@ -577,7 +594,7 @@ op(
         "{x}, {nan}, {posinf}, {neginf}",
         keyword="input={x}, nan={nan}, posinf={posinf}, neginf={neginf}",
         mint="mint.nan_to_num",
-        dtypes=MINDSPORE_FLOATS,
+        dtypes=("float16", "float32"),
         default=Form(
             "ops.nan_to_num({x})",
             when={"nan": None, "posinf": None, "neginf": None},

@@ -46,6 +46,7 @@ __all__ = [
     "companion",
     "compared_type",
     "comparison",
+    "cpu_refuses",
     "finfo",
     "float_bits",
     "lifted",
@@ -82,6 +83,19 @@ def no_bfloat16(dtypes: tuple[str, ...]) -> tuple[Limit, ...]:
             dtypes=("bfloat16",),
             version="2.10",
         ),
+    )
+
+
+def cpu_refuses(kernel: str, *dtypes: str) -> Limit:
+    """The limit of rows whose MindSpore kernel names the dtypes it takes, and not these.
+
+    The documentation gives no dtypes for them; the kernel's message does.
+    """
+    return Limit(
+        "mindspore",
+        reason=f"the CPU kernel of {kernel} says that it does not take {' or '.join(dtypes)}",
+        dtypes=dtypes,
+        version="2.10",
     )
 
 

@@ -1,7 +1,8 @@
 """Statements that write into their first operand and yield its next version.
 
 PyTorch has a method for each and lets operators and assignments do the same. MindSpore documents
-assignment to an index for every platform, and its methods without one; both are kept.
+assignment to an index for every platform. Its methods name Ascend or nothing: of those that name
+nothing, the ones that its CPU backend has are kept.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ def _inplace(
     torch: Forms | None = None,
     mindspore_expression: str,
     mindspore_method: bool = False,
+    mindspore_dtypes: tuple[str, ...] | None = None,
     companions: Companions | None = None,
     dtypes: tuple[str, ...] = FLOATS,
     domain: tuple[float, float] = (-2.0, 2.0),
@@ -83,7 +85,7 @@ def _inplace(
         forms["operator"] = _statement(
             f"{{x}} {augmented}", f"torch.Tensor: {augmented.split('=')[0]}= is {leaf}"
         )
-    allowed = _MINDSPORE_USUAL if "int32" in dtypes else MINDSPORE_FLOATS
+    allowed = mindspore_dtypes or (_MINDSPORE_USUAL if "int32" in dtypes else MINDSPORE_FLOATS)
     mindspore: dict[str, str | Form] = {
         "inplace_assign": _statement(
             f"{{x}}[...] = {mindspore_expression}",
@@ -181,12 +183,12 @@ for _name, _expression, _mindspore_expression, _unary, _domain, _documented in (
     ("neg_", "-{x}", "-{x}", np.negative, (-2.0, 2.0), False),
     ("abs_", "{x}.abs()", "ops.abs({x})", np.abs, (-2.0, 2.0), False),
     ("exp_", "{x}.exp()", "ops.exp({x})", np.exp, (-2.0, 2.0), True),
-    ("log_", "{x}.log()", "ops.log({x})", np.log, (0.1, 4.0), True),
+    ("log_", "{x}.log()", "ops.log({x})", np.log, (0.1, 4.0), False),
     ("sqrt_", "{x}.sqrt()", "ops.sqrt({x})", np.sqrt, (0.1, 4.0), False),
     ("sin_", "{x}.sin()", "ops.sin({x})", np.sin, (-2.0, 2.0), False),
     ("tanh_", "{x}.tanh()", "ops.tanh({x})", np.tanh, (-2.0, 2.0), False),
     ("sigmoid_", "{x}.sigmoid()", "ops.sigmoid({x})", special.expit, (-2.0, 2.0), False),
-    ("floor_", "{x}.floor()", "ops.floor({x})", np.floor, (-3.9, 3.9), True),
+    ("floor_", "{x}.floor()", "ops.floor({x})", np.floor, (-3.9, 3.9), False),
     ("round_", "{x}.round()", "ops.round({x})", np.round, (-3.9, 3.9), False),
 ):
     _inplace(
@@ -243,7 +245,6 @@ _inplace(
         "function": Form("torch.clamp_({x}, {min}, {max})", source="torch.clamp_: in-place version")
     },
     mindspore_expression="ops.clamp({x}, {min}, {max})",
-    mindspore_method=True,
     dtypes=_USUAL,
     tolerance=Tolerance.EXACT,
 )
@@ -289,7 +290,6 @@ _inplace(
         )
     },
     mindspore_expression="{x}.masked_fill({mask}, {value})",
-    mindspore_method=True,
     companions=companion("mask", dtype="bool"),
     dtypes=_USUAL,
     tolerance=Tolerance.EXACT,
@@ -302,6 +302,7 @@ _inplace(
     args="{y}, {weight}",
     attrs={"weight": (0.25, 1.0, 0.0)},
     mindspore_expression="ops.lerp({x}, {y}, {weight})",
+    mindspore_dtypes=("float16", "float32"),
     companions=companion("y"),
 )
 _inplace(

@@ -7,6 +7,7 @@ that answer with the place of a value have the tag "ties": it is undefined where
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from scipy import special
@@ -19,13 +20,14 @@ from engine.ops.families import (
     Forms,
     axes_of,
     axis_fits,
+    cpu_refuses,
     lifted,
     mindspore_calls,
     no_bfloat16,
     reduced_shape,
     torch_calls,
 )
-from engine.ops.spec import Form, OpCall, Tolerance, op
+from engine.ops.spec import Form, Limit, OpCall, Tolerance, op
 
 _rule: Callable[..., object]
 
@@ -280,6 +282,7 @@ def _reduction(
     shapes: tuple[tuple[int, ...], ...] = _SHAPES,
     tags: tuple[str, ...] = (),
     differentiable: bool = True,
+    limits: tuple[Limit, ...] = (),
 ) -> None:
     op(
         name,
@@ -296,7 +299,7 @@ def _reduction(
         shapes=shapes,
         tags=("reduction", *tags),
         differentiable=differentiable,
-        limits=no_bfloat16(dtypes),
+        limits=(*limits, *no_bfloat16(dtypes)),
     )
 
 
@@ -380,7 +383,7 @@ _reduction(
     reference=_summing(np.nansum),
     infer=summed_type,
     torch=_torch("nansum", more=_none_axis("nansum")),
-    mindspore=_mindspore("nansum", names=("axis", "keepdims")),
+    mindspore=_mindspore("nansum", names=("axis", "keepdims"), dtypes=(*MINDSPORE_FLOATS, "int64")),
 )
 _reduction(
     "nanmean",
@@ -448,20 +451,20 @@ op(
         "function": Form(
             "ops.count_nonzero({x}, {dim}, dtype=ms.int64)",
             when=_given,
-            dtypes=(*_MINDSPORE_USUAL, "bool"),
+            dtypes=_MINDSPORE_USUAL,
             api="ops.count_nonzero",
         ),
         "default": Form(
             "ops.count_nonzero({x}, dtype=ms.int64)",
             when={"dim": None},
-            dtypes=(*_MINDSPORE_USUAL, "bool"),
+            dtypes=_MINDSPORE_USUAL,
             source="mindspore.ops.count_nonzero: axis=() counts all elements",
         ),
         "default_dtype": Form(
             "ops.count_nonzero({x}, {dim})",
             when=_given,
             result="{out}.astype(ms.int64)",
-            dtypes=(*_MINDSPORE_USUAL, "bool"),
+            dtypes=_MINDSPORE_USUAL,
             source="mindspore.ops.count_nonzero: dtype=mindspore.int32",
         ),
     },
@@ -654,11 +657,13 @@ _reduction(
     dims=_ONE,
     tolerance=Tolerance.EXACT,
     tags=("ties",),
+    limits=(cpu_refuses("Median", "float16"),),
     torch=_torch("median", whole=False),
     mindspore=_mindspore(
         "median",
         names=("axis", "keepdims"),
         whole=False,
+        dtypes=("float32", "float64", "int32", "int64"),
         more={
             "primitive": Form(
                 "{self}({x})",
@@ -809,7 +814,7 @@ _reduction(
         ),
     },
     mindspore={
-        name: Form(one.call, when=one.when, source=one.source, api=one.api, dtypes=MINDSPORE_FLOATS)
+        name: replace(one, dtypes=one.dtypes or MINDSPORE_FLOATS)
         for name, one in {
             "function": Form(
                 "ops.vector_norm({x}, {ord}, axis={dim}, keepdims={keepdim})",
@@ -818,11 +823,13 @@ _reduction(
             "function_norm": Form(
                 "ops.norm({x}, {ord}, dim={dim}, keepdim={keepdim})",
                 when=_single,
+                dtypes=("float16", "float32"),
                 source="mindspore.ops.norm: the vector norm where dim is an int",
             ),
             "method": Form(
                 "{x}.norm({ord}, {dim}, {keepdim})",
                 when=_single,
+                dtypes=("float16", "float32"),
                 source="mindspore.Tensor.norm: for details, see mindspore.ops.norm()",
             ),
             "default": Form(

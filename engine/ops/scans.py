@@ -281,7 +281,8 @@ _scan(
         _ORDER,
         keyword="input_x={x}, axis={dim}, descending={descending}",
         method="",
-        dtypes=_MINDSPORE_USUAL,
+        # Documented as well supported, but for float32, which may lose accuracy.
+        dtypes=("float16", "float32", "int32", "int64"),
         result=_PLACES,
         default=Form(
             "ops.sort({x})",
@@ -335,6 +336,7 @@ _scan(
         ),
         composed=Form(
             "ops.sort({x}, {dim}, {descending})[1]",
+            dtypes=("float16", "float32", "int32", "int64"),
             source="mindspore.ops.argsort: the indices of a sort",
         ),
     ),
