@@ -538,10 +538,14 @@ op(
     mindspore=limited(
         ("float32", "float64", "float16"),
         {
-            "function": "ops.channel_shuffle({x}, {groups})",
             "module": Form(
                 "nn.ChannelShuffle({groups})({x})",
                 source="mindspore.nn.ChannelShuffle: divides and rearranges the channels",
+            ),
+            "function": Form(
+                "ops.channel_shuffle({x}, {groups})",
+                when=lambda call: call["x"].rank == 4,
+                source="mindspore.ops.channel_shuffle: channels of (*, C, H, W)",
             ),
         },
     ),
