@@ -68,6 +68,8 @@ def attend(
 
 
 def companions(q: Dense, attrs: Mapping[str, Attr]) -> dict[str, Input]:
+    if q.rank < 2:
+        raise ConstraintViolated(f"attention needs two axes or more, saw {q.rank}")
     *lead, length, features = static(q)
     if attrs["gqa"]:
         shape_of(q, 4)

@@ -398,6 +398,8 @@ _reduction(
 def logsumexp(x: Array, *, axis: tuple[int, ...] | None, keepdims: bool) -> object:
     if x.ndim == 0:
         return x.copy()
+    if x.size == 0:  # SciPy indexes the greatest values, of which there are none
+        return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
     return special.logsumexp(x, axis=axis, keepdims=keepdims)
 
 

@@ -228,6 +228,8 @@ op(
 
 def unflattened(call: OpCall) -> Dense:
     x, sizes = call["x"], call.integers("sizes")
+    if x.rank == 0:
+        raise ConstraintViolated("unflatten: a tensor without axes has none to split")
     at, shape = axis(call.integer("dim"), x.rank), static(x)
     if -1 in sizes or product(sizes) != shape[at]:
         raise ConstraintViolated(f"unflatten: sizes {sizes} do not fill the extent {shape[at]}")

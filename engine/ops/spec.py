@@ -7,8 +7,7 @@ be written. The text of a form is the text that runs and the text in the bug rep
 Placeholders in a form: `{operand}` (a value name; a variadic operand renders as "a, b, c"; an
 absent optional one as "None"), `{attribute}` (a Python literal; an attribute named `dtype` or
 `*_dtype` renders as the framework's dtype), `{self}` (the object that the form's setup builds),
-`{out}` (in
-`result`: the raw answer of the call).
+`{out}` (in `result`: the raw answer of the call).
 """
 
 from __future__ import annotations
