@@ -17,9 +17,9 @@ from engine.ir.graph import Graph
 from engine.ir.text import print_case
 from engine.minimiser import Budget, minimise, renamed
 from engine.oracles.comparison import framework_of
-from engine.oracles.judge import describe
+from engine.oracles.judge import PHRASES, describe, modes_in_words
 from engine.oracles.keys import signature_parts
-from engine.oracles.verdict import Divergence, Kind
+from engine.oracles.verdict import Divergence
 from engine.script import run_script, write_script
 from engine.trial import Bench, Trial, failed_with, referenced_modes
 
@@ -181,40 +181,11 @@ def _values(answer: Answer) -> str:
     return f"{head} {shown}{', ...' if flat.size > 8 else ''}"
 
 
-_WORDS = {
-    "torch-eager": "PyTorch eager",
-    "torch-aot": "torch.compile (aot_eager)",
-    "torch-inductor": "torch.compile (inductor)",
-    "mindspore-pynative": "MindSpore PyNative",
-    "mindspore-graph": "MindSpore Graph mode",
-}
-_PHRASES = {
-    Kind.DIED: "kills the process",
-    Kind.HANG: "hangs",
-    Kind.INTERNAL: "fails an internal assertion",
-    Kind.RAISES: "raises where the other mode answers",
-    Kind.DOCUMENTED: "raises although the documentation lists CPU",
-    Kind.STRUCTURE: "returns another structure",
-    Kind.DTYPE: "returns another dtype",
-    Kind.SHAPE: "returns another shape",
-    Kind.NONFINITE: "is wrong about NaN or Inf",
-    Kind.VALUES: "gives wrong values",
-    Kind.GRADIENT: "gives a wrong gradient",
-    Kind.GRADIENT_NONFINITE: "gives a gradient that is wrong about NaN or Inf",
-    Kind.GRADIENT_RAISES: "raises in the gradient only",
-    Kind.INPUT_CHANGED: "changes an input that it must not change",
-    Kind.WRITE_LOST: "loses an in-place result",
-    Kind.SECOND_CALL: "answers otherwise on the second call",
-    Kind.MOVED: "moves global state",
-    Kind.LAYOUT: "returns another layout than promised",
-}
-
-
 def title_of(divergence: Divergence, graph: Graph) -> str:
     """A title as a maintainer would write it: the call, what it does, where."""
-    modes = [_WORDS.get(mode, mode) for mode in divergence.modes]
-    where = " and ".join(modes) if len(modes) < 3 else f"every {divergence.framework} mode"
-    return f"{_call_name(divergence, graph)} {_PHRASES[divergence.kind]} in {where}"
+    return (
+        f"{_call_name(divergence, graph)}: {modes_in_words(divergence)} {PHRASES[divergence.kind]}"
+    )
 
 
 def _call_name(divergence: Divergence, graph: Graph) -> str:

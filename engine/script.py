@@ -190,12 +190,13 @@ def _numbers(given: Input, array: Array, dtype: str) -> str:
 
 
 def _number(value: object) -> str:
-    if isinstance(value, float) and not np.isfinite(value):
+    if isinstance(value, float | np.floating) and not np.isfinite(value):
         return "np.nan" if np.isnan(value) else ("np.inf" if value > 0 else "-np.inf")
-    return repr(value)
+    # NumPy prints the shortest text that reads back as the same number of its dtype.
+    return str(value) if isinstance(value, np.floating) else repr(value)
 
 
-_FORMATTER = {"float_kind": lambda one: _number(float(one)), "complex_kind": repr}
+_FORMATTER = {"float_kind": lambda one: _number(one), "complex_kind": repr}
 
 
 def _layout(given: Input, framework: str) -> str:
@@ -311,7 +312,7 @@ def _expected(exact: Array, worst: tuple[int, ...]) -> list[str]:
         )
         return [f"expected = np.array({text})  # the same computation in float64"]
     index = repr(worst)
-    value = _number(float(exact[worst]))
+    value = _number(exact[worst])
     return [f"got = got[{index}]  # the worst element", f"expected = {value}  # in float64"]
 
 

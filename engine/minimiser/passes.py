@@ -250,7 +250,8 @@ def _plain_inits(given: Input, blobs: Blobs) -> list[Literal | Formula | Random]
             options.extend(
                 Literal(tuple(float(f"{x:.{digits}g}") for x in wide)) for digits in (1, 3)
             )
-            options.append(Literal(tuple(float(x) for x in wide)))
+            # The shortest decimal that reads back as the same number of the dtype.
+            options.append(Literal(tuple(float(str(x)) for x in flat)))
         elif given.type.dtype == "bool":
             options.append(Literal(tuple(bool(x) for x in flat)))
         else:

@@ -11,7 +11,7 @@ from engine.oracles.comparison import BASELINE, Comparison
 from engine.oracles.keys import normalise
 from engine.oracles.verdict import Divergence, Kind, Ruling, Verdict
 
-__all__ = ["ORACLES", "judge"]
+__all__ = ["ORACLES", "PHRASES", "describe", "judge", "modes_in_words"]
 
 Oracle: TypeAlias = "Callable[[Comparison], Iterator[Divergence | str]]"
 
@@ -80,11 +80,44 @@ def judge(comparison: Comparison) -> Verdict:
 
 def describe(divergence: Divergence) -> str:
     """One sentence: who is accused of what, and the first piece of evidence."""
-    who = ", ".join(divergence.modes)
-    what = f"{divergence.kind}"
-    where = f" of {divergence.value}" if divergence.value else ""
-    evidence = f": {divergence.evidence[0]}" if divergence.evidence else ""
-    return f"{who} is wrong ({what}{where}){evidence}"
+    where = f" at {divergence.value}" if divergence.value else ""
+    evidence = f" ({divergence.evidence[0]})" if divergence.evidence else ""
+    return f"{modes_in_words(divergence)} {PHRASES[divergence.kind]}{where}{evidence}"
+
+
+def modes_in_words(divergence: Divergence) -> str:
+    """The accused modes as a person calls them."""
+    return " and ".join(_WORDS.get(mode, mode) for mode in divergence.modes)
+
+
+_WORDS = {
+    "torch-eager": "PyTorch eager",
+    "torch-aot": "torch.compile (aot_eager)",
+    "torch-inductor": "torch.compile (inductor)",
+    "mindspore-pynative": "MindSpore PyNative",
+    "mindspore-graph": "MindSpore Graph mode",
+}
+# What the accused did, in the past tense, so that one mode or two read alike.
+PHRASES = {
+    Kind.DIED: "killed the process",
+    Kind.HANG: "did not come back",
+    Kind.INTERNAL: "failed an internal assertion",
+    Kind.RAISES: "raised where another mode answers",
+    Kind.DOCUMENTED: "raised although the documentation lists CPU",
+    Kind.STRUCTURE: "returned another structure",
+    Kind.DTYPE: "returned another dtype",
+    Kind.SHAPE: "returned another shape",
+    Kind.NONFINITE: "got NaN or Inf wrong",
+    Kind.VALUES: "gave wrong values",
+    Kind.GRADIENT: "gave a wrong gradient",
+    Kind.GRADIENT_NONFINITE: "got NaN or Inf wrong in the gradient",
+    Kind.GRADIENT_RAISES: "raised in the gradient only",
+    Kind.INPUT_CHANGED: "changed an input that nothing writes to",
+    Kind.WRITE_LOST: "lost an in-place result",
+    Kind.SECOND_CALL: "answered otherwise on the second call",
+    Kind.MOVED: "moved global state",
+    Kind.LAYOUT: "returned another layout than promised",
+}
 
 
 def _unmasked(divergences: list[Divergence]) -> list[Divergence]:
