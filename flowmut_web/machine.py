@@ -1,12 +1,24 @@
 """What this machine has of the things that pip cannot install, and what each missing one costs."""
 
+import os
 import shutil
 import sysconfig
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["NEEDS", "Need", "browser", "compiler", "graphviz", "main", "python_headers"]
+__all__ = [
+    "NEEDS",
+    "Need",
+    "browser",
+    "compiler",
+    "graphviz",
+    "main",
+    "python_headers",
+    "worker_processes",
+]
+
+_SHARD_MEMORY = 3 << 30  # two frameworks, two workers, a compiler
 
 
 @dataclass(frozen=True)
@@ -60,6 +72,13 @@ NEEDS = (
         package="graphviz",
     ),
 )
+
+
+def worker_processes() -> int:
+    """How many shards run side by side: one for each core that has the memory for it."""
+    cores = len(os.sched_getaffinity(0))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(1, min(cores, memory // _SHARD_MEMORY))
 
 
 def main() -> None:

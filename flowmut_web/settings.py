@@ -11,6 +11,7 @@ import dj_database_url
 import django_stubs_ext
 from django.core.exceptions import ImproperlyConfigured
 
+from flowmut_web import machine
 from flowmut_web.environment import Environment
 from flowmut_web.storage import kept_secret, make_folder
 
@@ -32,6 +33,9 @@ DEBUG = env.boolean("FLOWMUT_DEBUG", default=False)
 SECRET_KEY = env.text("FLOWMUT_SECRET_KEY", "") or kept_secret(VAR_DIR / "secret_key")
 ALLOWED_HOSTS = env.items("FLOWMUT_ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]"))
 CSRF_TRUSTED_ORIGINS = env.items("FLOWMUT_TRUSTED_ORIGINS", ())
+
+# Where `up` puts the site.
+BIND = env.text("FLOWMUT_BIND", "127.0.0.1:8000")
 
 # Behind a proxy that speaks HTTPS and sets X-Forwarded-Proto.
 HTTPS = env.boolean("FLOWMUT_HTTPS", default=False)
@@ -195,6 +199,9 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_TIMEZONE = TIME_ZONE
+
+# Children of the worker that `up` starts; each runs one shard, with framework workers of its own.
+WORKER_PROCESSES = env.integer("FLOWMUT_WORKER_PROCESSES", machine.worker_processes(), least=1)
 
 # Environments under test --------------------------------------------------------------------------
 # Interpreters of the environments that a new installation starts with; the site adds more.

@@ -33,7 +33,7 @@ from triage.recording import record_finding
 
 __all__ = ["GRACE", "NICENESS", "Child", "StopNowError", "child", "file_finding"]
 
-GRACE = 8.0  # seconds that a round in flight gets when the worker is asked to stop
+GRACE = 6.0  # seconds that a round in flight gets when the worker is asked to stop
 NICENESS = 10  # below the web process
 _PR_SET_PDEATHSIG = 1
 
@@ -73,6 +73,8 @@ class Child:
 
     def run(self, shard: int, *, epoch: int | None = None, seconds: float = SLICE_SECONDS) -> Slice:
         """A slice of a shard, unless it is somebody else's."""
+        # Not earlier: Celery takes every signal for itself once a child is set up.
+        signal.signal(signal.SIGALRM, self._on_alarm)
         self._busy = True
         try:
             return run_slice(
@@ -108,7 +110,7 @@ class Child:
         if self._busy and main is not None:
             signal.pthread_kill(main, signal.SIGALRM)
 
-    def on_alarm(self, number: int, frame: FrameType | None) -> None:
+    def _on_alarm(self, number: int, frame: FrameType | None) -> None:
         """Runs in the main thread, wherever that is."""
         if self._busy:
             raise StopNowError
@@ -141,7 +143,6 @@ def _begin(**_: object) -> None:
     # The kernel's signal also comes when only the thread that forked us ended, as one does before
     # the last round is recorded; the watch below means the process.
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, 0)
-    signal.signal(signal.SIGALRM, child.on_alarm)
     watch = threading.Thread(
         target=_watch, args=(os.getppid(), _doorbell.descriptor, child.stop_soon), daemon=True
     )

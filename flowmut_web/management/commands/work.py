@@ -30,7 +30,6 @@ class Command(BaseCommand):
         """SIGTERM and Ctrl-C stop it after the round in flight, or soon without it."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: child.stop_soon())
-        signal.signal(signal.SIGALRM, child.on_alarm)
         try:
             while not child.stopping.is_set():
                 worked = self._step(options["seconds"])
