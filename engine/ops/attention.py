@@ -88,7 +88,8 @@ def mask_of(q: Dense, length: int) -> Input:
     if static(q)[0] > 1:
         return beside("mask", resized(q, (length, length)), 47)
     kind = Dense("bool", (length, length))
-    return Input("mask", kind, role="constant", init=Formula("causal_mask"))
+    seen = Formula("causal_mask", (("masked", 0.0), ("visible", 1.0)))
+    return Input("mask", kind, role="constant", init=seen)
 
 
 def case(*, mask: str, causal: bool = False, gqa: bool = False) -> Callable[[OpCall], bool]:

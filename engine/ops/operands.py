@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.ir.graph import Formula, Input, Random
+from engine.ir.graph import Input, Random
 from engine.ir.types import COMPLEX, FLOATS, Dense, Extent
 
-__all__ = ["beside", "index", "ones", "positive", "probability", "spread", "weight"]
+__all__ = ["beside", "index", "positive", "probability", "spread", "weight"]
 
 
 def beside(name: str, given: Dense, seed: int = 11) -> Input:
@@ -45,10 +45,6 @@ def index(
     """Integers in [low, below), as an index of an axis of that extent wants them."""
     init = Random("integers", seed, (("low", low), ("high", below)))
     return Input(name, Dense(dtype, tuple(shape)), role="constant", init=init)
-
-
-def ones(name: str, dtype: str, *shape: Extent) -> Input:
-    return Input(name, Dense(dtype, tuple(shape)), role="weight", init=Formula("ones"))
 
 
 def ordinary(dtype: str, seed: int) -> Random:
