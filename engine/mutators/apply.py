@@ -11,7 +11,7 @@ from engine.constraints import BUDGET, Budget, Violation, settle, violations
 from engine.errors import ConstraintViolated
 from engine.ir.case import Case
 from engine.ir.check import check
-from engine.ir.graph import Graph
+from engine.ir.graph import Graph, Node
 from engine.mutators.spec import Effect, Mutator, Site
 from engine.tfg import Fact
 
@@ -88,9 +88,14 @@ def touched(parent: Graph, mutant: Graph) -> tuple[str, ...]:
     found = []
     for node in mutant.nodes:
         old = before.get(node.name)
-        if old is not node and (old is None or replace(old, type=node.type) != node):
+        if old is not node and (old is None or not _is_same(old, node)):
             found.append(node.name)
     return tuple(found)
+
+
+def _is_same(old: Node, node: Node) -> bool:
+    """Equal but for the type; 1 and 1.0 are equal in Python and not in a call."""
+    return replace(old, type=node.type) == node and repr(old.attrs) == repr(node.attrs)
 
 
 def _same_frame(parent: Graph, mutant: Graph) -> bool:

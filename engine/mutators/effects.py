@@ -85,7 +85,7 @@ def _transposed_copy(draft: Draft, value: str) -> str:
 
 
 def _doubled(draft: Draft, value: str) -> str:
-    return draft.emit("concat", value, value, dim=0)
+    return draft.emit("cat", value, value, dim=0)
 
 
 COPIES: dict[str, Callable[[Draft, str], str]] = {

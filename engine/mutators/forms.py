@@ -31,10 +31,7 @@ _PUBLISHED = {"keyword": FREEFUZZ("argument"), "default": FREEFUZZ("argument")}
 def kinds_of(framework: str) -> tuple[str, ...]:
     """Kinds of forms that some operator has for a framework besides its plainest."""
     found = {
-        form_kind(name)
-        for spec in OPS.values()
-        for name in spec.forms.get(framework, {})
-        if len(spec.forms[framework]) > 1
+        form_kind(name) for spec in OPS.values() for name in list(spec.forms.get(framework, {}))[1:]
     }
     return tuple(kind for kind in FORM_NAMES if kind in found)
 

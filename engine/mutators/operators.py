@@ -13,7 +13,7 @@ from engine.errors import ConstraintViolated
 from engine.ir.case import Case
 from engine.ir.graph import Attr, Graph, Node
 from engine.ir.types import Dense, is_float
-from engine.mutators.edits import Draft
+from engine.mutators.edits import Draft, legal_attrs
 from engine.mutators.sites import dense_of, is_floating, nodes, values
 from engine.mutators.spec import (
     BUG_KIND,
@@ -94,9 +94,24 @@ def resample(attr: str) -> Edit:
             except ConstraintViolated:
                 continue
             return draft.finish()
-        raise ConstraintViolated(f"{node.op}: no other value of {attr} is legal here")
+        return _with_others(case, node, attr, rng)
 
     return edit
+
+
+def _with_others(case: Case, node: Node, attr: str, rng: np.random.Generator) -> Case:
+    """Another value of the attribute, and of others with it, where it is not legal alone."""
+    now = node.attr(attr)
+    for attrs in legal_attrs(OPS[node.op], rng):
+        if attrs[attr] == now:
+            continue
+        draft = Draft(case, rng)
+        try:
+            draft.revise(node.with_attrs(**attrs))
+        except ConstraintViolated:
+            continue
+        return draft.finish()
+    raise ConstraintViolated(f"{node.op}: no other value of {attr} is legal here")
 
 
 def _alternatives(graph: Graph, node: Node, attr: str, rng: np.random.Generator) -> Iterator[Attr]:
@@ -113,12 +128,17 @@ def _alternatives(graph: Graph, node: Node, attr: str, rng: np.random.Generator)
             yield listed[at]
 
 
+_RANK_BOUND = frozenset({"equation"})
+"""Attributes of which two values are never legal for the same operands."""
+
+
 def attributes() -> Mapping[str, tuple[str, ...]]:
     """Attribute name -> operators for which it has several values."""
     found: dict[str, list[str]] = {}
     for spec in OPS.values():
         for name, listed in spec.attrs.items():
-            if (len(listed) > 1 or name.startswith("dim")) and "control" not in spec.tags:
+            several = len(listed) > 1 or name.startswith("dim")
+            if several and name not in _RANK_BOUND and "control" not in spec.tags:
                 found.setdefault(name, []).append(spec.name)
     return {name: tuple(ops) for name, ops in sorted(found.items())}
 

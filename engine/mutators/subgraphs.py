@@ -98,7 +98,7 @@ def _split_and_joined(draft: Draft, value: str) -> str:
     extent = draft.shape(value)[axis]
     first = int(draft.rng.integers(1, extent))
     pieces = draft.parts(draft.emit("split", value, sizes=(first, extent - first), dim=axis))
-    return draft.emit("concat", *pieces, dim=axis)
+    return draft.emit("cat", *pieces, dim=axis)
 
 
 def _unbound_and_stacked(draft: Draft, value: str) -> str:
@@ -122,8 +122,8 @@ def _flipped_twice(draft: Draft, value: str) -> str:
 
 def _rolled_twice(draft: Draft, value: str) -> str:
     axis = _axis(draft, value)
-    there = draft.emit("roll", value, shifts=1, dims=axis)
-    return draft.emit("roll", there, shifts=-1, dims=axis)
+    there = draft.emit("roll", value, shift=1, dim=axis)
+    return draft.emit("roll", there, shift=-1, dim=axis)
 
 
 def _negated_twice(draft: Draft, value: str) -> str:
@@ -161,7 +161,7 @@ row(
         "transpose": _transposed_twice,
         "reshape": _reshaped_twice,
         "flatten_view": _viewed_and_flattened,
-        "split_concat": _split_and_joined,
+        "split_cat": _split_and_joined,
         "unbind_stack": _unbound_and_stacked,
         "unsqueeze_squeeze": _squeezed,
         "flip": _flipped_twice,
@@ -464,6 +464,11 @@ def _reshape_by_view(draft: Draft, node: Node) -> str:
     return draft.emit("view", solid, shape=draft.dense(node.name).extents)
 
 
+def _reshape_by_line(draft: Draft, node: Node) -> str:
+    line = draft.emit("flatten", _operand(node), start_dim=0, end_dim=-1)
+    return draft.emit("view", line, shape=draft.dense(node.name).extents)
+
+
 def _constant_of(draft: Draft, node: Node) -> str:
     """The number of a node as a scalar tensor of its dtype."""
     number = node.attr("value")
@@ -644,7 +649,7 @@ _DECOMPOSED: dict[str, dict[str, Callable[[Draft, Node], str]]] = {
     "square": {"mul": _square_by_mul},
     "rsqrt": {"reciprocal_sqrt": _rsqrt_by_parts},
     "transpose": {"permute": _transpose_by_permute},
-    "reshape": {"view": _reshape_by_view},
+    "reshape": {"view": _reshape_by_view, "flatten_view": _reshape_by_line},
 }
 
 for _op, _ways in _DECOMPOSED.items():
@@ -967,7 +972,7 @@ mutator(
         "mul_ones": through(
             lambda draft, value: draft.emit("mul", value, draft.full(draft.dense(value), 1.0))
         ),
-        "concat_narrow": through(lambda draft, value: _beside_and_cut(draft, value)),
+        "cat_narrow": through(lambda draft, value: _beside_and_cut(draft, value)),
     },
     provenance=MODELMETA("structural relation"),
     example=("y = relu(x)", "a = add(x, zeros)\ny = relu(a)"),
@@ -979,7 +984,7 @@ def _beside_and_cut(draft: Draft, value: str) -> str:
     shape = draft.shape(value)
     axis = int(draft.rng.integers(len(shape)))
     noise = draft.emit("mul_scalar", value, value=-3.0)
-    both = draft.emit("concat", value, noise, dim=axis)
+    both = draft.emit("cat", value, noise, dim=axis)
     return draft.emit("narrow", both, dim=axis, start=0, length=shape[axis])
 
 

@@ -128,7 +128,7 @@ def _offset(draft: Draft, value: str) -> str:
     """A window that starts inside a larger buffer."""
     shape = draft.shape(value)
     axis = int(draft.rng.integers(len(shape)))
-    both = draft.emit("concat", draft.emit("neg", value), value, dim=axis)
+    both = draft.emit("cat", draft.emit("neg", value), value, dim=axis)
     return draft.emit("narrow", both, dim=axis, start=shape[axis], length=shape[axis])
 
 
@@ -331,7 +331,7 @@ def _sliced_back(draft: Draft, value: str) -> str:
     """Padded by its own values and cut back: values and shape stay."""
     shape = draft.shape(value)
     axis = int(draft.rng.integers(len(shape)))
-    longer = draft.emit("concat", value, value, dim=axis)
+    longer = draft.emit("cat", value, value, dim=axis)
     return draft.emit("slice", longer, dim=axis, start=0, stop=shape[axis], step=1)
 
 
@@ -349,10 +349,10 @@ mutator(
     effect=Effect.PRESERVING,
     sites=SPREAD,
     edit=through(_sliced_back),
-    provenance=ALGEBRA("slice of concatenation"),
+    provenance=ALGEBRA("slice of a concatenation"),
     example=(
         "y = relu(x)",
-        "c = concat(x, x; dim=0)\ns = slice(c; dim=0, start=0, stop=2)\ny = relu(s)",
+        "c = cat(x, x; dim=0)\ns = slice(c; dim=0, start=0, stop=2)\ny = relu(s)",
     ),
     doc="Doubled along an axis and cut back to a view of the first half.",
 )
