@@ -8,7 +8,7 @@ PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest --durations 15
 # Test processes at once. Each may start a worker with a framework in it, about 1 GB.
 TEST_PROCESSES ?= 2
-# Celery processes at once: each runs one shard, with its own framework workers.
+# Children of `make worker`: each runs one shard, with its own framework workers.
 WORKER_PROCESSES ?= 2
 
 say = @printf '==> %s\n'
@@ -42,8 +42,8 @@ run: .venv/installed ## start the product: web, worker, and a first campaign
 
 .PHONY: worker
 worker: .venv/installed ## start one more Celery worker on this machine
-	@exec $(PYTHON) -m celery -A flowmut_web worker --queues flowmut --concurrency $(WORKER_PROCESSES) \
-	  --without-gossip --without-mingle --without-heartbeat --loglevel INFO
+	@exec $(PYTHON) -m celery --app flowmut_web worker --concurrency $(WORKER_PROCESSES) \
+	  --hostname flowmut-$$$$@%h --without-gossip --without-mingle --without-heartbeat --loglevel INFO
 
 # Checks and tests -----------------------------------------------------------------------------------------------------
 
@@ -83,6 +83,7 @@ test-full: check ## every test, the slow ones too
 .PHONY: bench
 bench: .venv/installed ## measure the engine's speed
 	@.venv/bin/flowmut bench
+	@$(PYTHON) -m tests.bench.bench_executors
 
 # Upkeep ---------------------------------------------------------------------------------------------------------------
 

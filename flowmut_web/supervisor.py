@@ -25,7 +25,7 @@ _PR_SET_PDEATHSIG = 1
 def web_command(bind: str) -> list[str]:
     """Two processes with threads: one slow page does not hold up the others."""
     arguments = ["--worker-class", "gthread", "--workers", "2", "--threads", "8", "--bind", bind]
-    limits = ["--graceful-timeout", "5", "--timeout", "60", "--no-control-socket"]
+    limits = ["--graceful-timeout", "3", "--timeout", "60", "--preload", "--no-control-socket"]
     return [sys.executable, "-m", "gunicorn", "flowmut_web.wsgi", *arguments, *limits]
 
 
