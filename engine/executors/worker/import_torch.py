@@ -262,7 +262,7 @@ def rope(array: Any) -> Formula:
         for base in rope_bases(array, half, name):
             expected = function(rope_angles(array.shape[-2], half, base)).astype(array.dtype)
             if np.abs(array - expected).max() <= ROPE_TOLERANCE:
-                return name, {"base": base}
+                return name, {"base": base, "single": True}
     return None
 
 

@@ -30,7 +30,6 @@ def instrumented(
     function.body = [extra for line in function.body for extra in (line, *_notes(line, lines))]
     function.decorator_list = []
     tree.body = [function]
-    ast.fix_missing_locations(tree)
     scope: dict[str, Any] = {**module, RECORD: record}
     exec(compile(tree, path, "exec"), scope)
     made: Callable[..., Any] = scope["forward"]
@@ -49,10 +48,12 @@ def _notes(line: ast.stmt, lines: Mapping[str, str]) -> list[ast.stmt]:
     ]
     notes: list[ast.stmt] = []
     for name in names:
+        place: dict[str, Any] = {"lineno": line.lineno, "col_offset": line.col_offset}
         call = ast.Call(
-            func=ast.Name(id=RECORD, ctx=ast.Load()),
-            args=[ast.Constant(node), ast.Name(id=name, ctx=ast.Load())],
+            func=ast.Name(id=RECORD, ctx=ast.Load(), **place),
+            args=[ast.Constant(node, **place), ast.Name(id=name, ctx=ast.Load(), **place)],
             keywords=[],
+            **place,
         )
-        notes.append(ast.copy_location(ast.Expr(value=call), line))
+        notes.append(ast.Expr(value=call, **place))
     return notes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -44,13 +45,13 @@ def summarise(block: Block) -> dict[str, float]:
     if kept.size == 0:
         return facts
     with np.errstate(all="ignore"):
-        mean = float(kept.mean())
+        mean = float(kept.sum()) / kept.size
         spread = kept - mean
         facts.update(
             min=float(kept.min()),
             max=float(kept.max()),
             mean=mean,
-            std=float(np.sqrt(np.dot(spread, spread) / kept.size)),
-            mean_abs=float(np.abs(kept).mean()),
+            std=math.sqrt(float(np.dot(spread, spread)) / kept.size),
+            mean_abs=float(np.abs(kept).sum()) / kept.size,
         )
-    return {name: value for name, value in facts.items() if np.isfinite(value)}
+    return {name: value for name, value in facts.items() if math.isfinite(value)}

@@ -97,8 +97,8 @@ def begin() -> None:
 
 
 def seed() -> None:
-    """Before each case and each call."""
-    torch.manual_seed(SEED)
+    """Before each case and each call; `torch.manual_seed` also queues work for absent devices."""
+    torch.default_generator.manual_seed(SEED)
 
 
 def flags() -> dict[str, Any]:
@@ -311,13 +311,17 @@ def _retrace(run: Run, forward: Callable[..., Any], differentiable: bool) -> Non
     inputs = _inputs(run.calls[0], differentiable)
     record = run.request["record"]
     owners = _owners(inputs)
+    dispatched = trace.Dispatched()
     if record:
-        note = functools.partial(_note, run, owners, array=record == "values")
+
+        def note(name: str, value: Any) -> None:
+            with dispatched.paused():
+                _note(run, owners, name, value, array=record == "values")
+
         forward = instrumented(run.request["path"], run.request["lines"], run.module.__dict__, note)
         for name, tensor in inputs.items():
             note(name, tensor)
     seed()
-    dispatched = trace.Dispatched()
     with dispatched:
         forward(*(inputs[name] for name in run.request["inputs"]))
     run.answer["trace"] = dispatched.labels()
@@ -330,16 +334,15 @@ def _note(run: Run, owners: dict[int, list[str]], name: str, value: Any, *, arra
         )
         run.answer["recorded"][name] = {"dtype": "tuple", "shape": [], "kind": kind}
         return
-    with torch.utils._python_dispatch._disable_current_modes():
-        fields = _leaf(run, owners, value, array=array, summary=True)
-        if fields is None:
-            return
-        if torch.is_tensor(value) and value.layout == torch.strided:
-            fields["shares"] = [one for one in fields["shares"] if one != name][:1]
-            where = _storage(value)
-            if where and where not in owners:
-                owners[where] = [name]
-                run.kept.append(value)  # else its address is given to another value
+    fields = _leaf(run, owners, value, array=array, summary=True)
+    if fields is None:
+        return
+    if torch.is_tensor(value) and value.layout == torch.strided:
+        fields["shares"] = [one for one in fields["shares"] if one != name][:1]
+        where = _storage(value)
+        if where and where not in owners:
+            owners[where] = [name]
+            run.kept.append(value)  # else its address is given to another value
     run.answer["recorded"][name] = fields
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Callable
 
 import torch
@@ -22,10 +24,21 @@ class Dispatched(TorchDispatchMode):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.seen: Counter[tuple[str, str]] = Counter()
+        self._counts = True
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Not counting, for looking at values in between."""
+        self._counts = False
+        try:
+            yield
+        finally:
+            self._counts = True
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        first = next((one for one in args if torch.is_tensor(one)), None)
-        self.seen[f"{func}", "" if first is None else str(first.dtype)[6:]] += 1
+        if self._counts:
+            first = next((one for one in args if torch.is_tensor(one)), None)
+            self.seen[f"{func}", "" if first is None else str(first.dtype)[6:]] += 1
         return func(*args, **(kwargs or {}))
 
     def labels(self) -> list[str]:
