@@ -231,29 +231,46 @@ def _causal_mask(
     return np.broadcast_to(np.where(seen, visible, masked), shape)
 
 
-def _angles(shape: Shape, base: float, start: int, *, interleaved: bool) -> npt.NDArray[np.float64]:
+def _angles(
+    shape: Shape, base: float, start: int, *, interleaved: bool, single: bool = False
+) -> Array:
     """Rotary angles [..., position, feature]: position times base ** (-2 i / features).
 
     Su et al. 2021, RoFormer, section 3.2.2. The two features of a pair share one angle: they are
-    half the features apart, or neighbours where `interleaved`.
+    half the features apart, or neighbours where `interleaved`. `single`: in float32 throughout, as
+    published language models compute them; at position 500 that is an angle off by 1e-5.
     """
     length, features = shape[-2:]
-    frequencies = base ** (-2.0 * np.arange(features // 2) / features)
-    angles = np.outer(start + np.arange(length), frequencies)
+    working = np.dtype("float32" if single else "float64")
+    exponents = (np.arange(0, features // 2 * 2, 2) / features).astype(working)
+    frequencies = 1.0 / np.power(np.asarray(base, working), exponents)
+    angles = np.outer(np.arange(start, start + length).astype(working), frequencies)
     paired = np.repeat(angles, 2, axis=1) if interleaved else np.concatenate([angles, angles], 1)
     return np.broadcast_to(paired, shape)
 
 
 def _rope_cos(
-    shape: Shape, *, base: float = 10000.0, start: int = 0, interleaved: bool = False
+    shape: Shape,
+    *,
+    base: float = 10000.0,
+    start: int = 0,
+    interleaved: bool = False,
+    single: bool = False,
 ) -> Array:
-    return np.cos(_angles(shape, base, start, interleaved=interleaved))
+    angles = _angles(shape, base, start, interleaved=interleaved, single=single)
+    return np.asarray(np.cos(angles))
 
 
 def _rope_sin(
-    shape: Shape, *, base: float = 10000.0, start: int = 0, interleaved: bool = False
+    shape: Shape,
+    *,
+    base: float = 10000.0,
+    start: int = 0,
+    interleaved: bool = False,
+    single: bool = False,
 ) -> Array:
-    return np.sin(_angles(shape, base, start, interleaved=interleaved))
+    angles = _angles(shape, base, start, interleaved=interleaved, single=single)
+    return np.asarray(np.sin(angles))
 
 
 def _sinusoidal(shape: Shape, *, base: float = 10000.0) -> Array:

@@ -25,6 +25,7 @@ pytest.importorskip("transformers", reason="transformers, which defines the mode
 
 pytestmark = [pytest.mark.framework, pytest.mark.torch, pytest.mark.slow]
 TOLERANCE = 1e-5
+"""On logits of magnitude 2 to 6."""
 
 
 def imported(name: str, path: Path) -> ModuleType:
@@ -82,4 +83,4 @@ def test_a_seed_computes_what_the_published_module_computes(name: str, tmp_path:
     scale = float(np.abs(expected).max())
     print(f"{name}: max difference {difference:.3g}, largest logit {scale:.3g}", file=sys.stderr)
     assert np.isfinite(expected).all()
-    assert difference <= TOLERANCE * max(scale, 1.0)
+    assert difference <= TOLERANCE

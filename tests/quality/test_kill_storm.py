@@ -1,0 +1,28 @@
+"""The storm of kills, small; `kill_storm.py` is the long one."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+STORM = Path(__file__).with_name("kill_storm.py")
+
+
+@pytest.mark.slow
+@pytest.mark.framework
+def test_killed_processes_lose_no_recorded_round_and_change_no_lineage() -> None:
+    apart = ("DATABASE_URL", "CELERY_BROKER_URL", "FLOWMUT_VAR_DIR")
+    done = subprocess.run(
+        [sys.executable, STORM, "--kills", "8", "--rounds", "8", "--seconds", "1500"],
+        env={name: value for name, value in os.environ.items() if name not in apart},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    seen = json.loads(done.stdout[done.stdout.index("{") :])
+    assert seen["kills"] > 0
+    assert seen["faults"] == []
