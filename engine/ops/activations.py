@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
-from scipy import special
 
 from engine.ir.graph import Attr, Input
-from engine.ir.types import FLOATS, Dense, Type
+from engine.ir.types import FLOATS, Dense
 from engine.ops.families import (
     MINDSPORE_FLOATS,
     Array,
@@ -20,7 +19,6 @@ from engine.ops.families import (
     lifted,
     mindspore_calls,
     no_bfloat16,
-    normalised_axis,
     same_type,
     sample,
     torch_calls,
@@ -31,7 +29,7 @@ from engine.ops.spec import Form, Limit, OpCall, Tolerance, op
 _SHORT = ("float16", "float32")
 
 
-def _cell(constructor: str, *, dtypes: tuple[str, ...] | None = None) -> Form:
+def cell(constructor: str, *, dtypes: tuple[str, ...] | None = None) -> Form:
     """A MindSpore Cell."""
     return Form(
         "{self}({x})",
@@ -41,7 +39,7 @@ def _cell(constructor: str, *, dtypes: tuple[str, ...] | None = None) -> Form:
     )
 
 
-def _activation(
+def activation(
     name: str,
     reference: Callable[..., object],
     *,
@@ -67,7 +65,7 @@ def _activation(
     )
 
 
-def _functional(
+def functional(
     leaf: str,
     args: str = "{x}",
     *,
@@ -106,13 +104,13 @@ def _functional(
 
 
 # ----------------------------------------------------------------------------- rectified linear
-_activation(
+activation(
     "relu",
     lambda x: np.maximum(x, x.dtype.type(0)),
     dtypes=(*FLOATS, "int32", "int64"),
     tolerance=Tolerance.EXACT,
     torch={
-        **_functional("relu", module="nn.ReLU()"),
+        **functional("relu", module="nn.ReLU()"),
         "function_torch": Form("torch.relu({x})", source="F.relu: see torch.nn.ReLU"),
         "method": Form("{x}.relu()", source="torch.Tensor.relu: see torch.nn.functional.relu"),
         "inplace_method": Form("{x}.clone().relu_()", source="torch.relu_: in-place of relu()"),
@@ -128,16 +126,16 @@ _activation(
         mint="mint.nn.functional.relu",
         module="ReLU()",
         dtypes=(*MINDSPORE_FLOATS, "int32", "int64"),
-        mint_module=_cell("mint.nn.ReLU()"),
+        mint_module=cell("mint.nn.ReLU()"),
         composed=Form("ops.maximum({x}, 0)", source="mindspore.ops.relu: max(input, 0)"),
     ),
 )
-_activation(
+activation(
     "relu6",
     lambda x: np.minimum(np.maximum(x, x.dtype.type(0)), x.dtype.type(6)),
     domain=(-2.0, 8.0),
     tolerance=Tolerance.EXACT,
-    torch=_functional(
+    torch=functional(
         "relu6",
         module="nn.ReLU6()",
         more={"composed": Form("torch.clamp({x}, 0, 6)", source="torch.nn.ReLU6: min(max(0,x),6)")},
@@ -157,12 +155,12 @@ def leaky_relu(x: Array, *, slope: float) -> object:
     return np.where(x > 0, x, x * x.dtype.type(slope))
 
 
-_activation(
+activation(
     "leaky_relu",
     leaky_relu,
     attrs={"slope": (0.01, 0.2, 0.0, 1.0, -0.5)},
     tolerance=Tolerance.ELEMENTWISE,
-    torch=_functional(
+    torch=functional(
         "leaky_relu",
         "{x}, {slope}",
         module="nn.LeakyReLU({slope})",
@@ -236,12 +234,12 @@ op(
         dtypes=_SHORT,
     ),
 )
-_activation(
+activation(
     "threshold",
     lambda x, *, threshold, value: np.where(x > threshold, x, x.dtype.type(value)),
     attrs={"threshold": (0.5, 0, -1.0), "value": (0.0, 2, -3.0)},
     tolerance=Tolerance.EXACT,
-    torch=_functional(
+    torch=functional(
         "threshold",
         "{x}, {threshold}, {value}",
         module="nn.Threshold({threshold}, {value})",
@@ -270,11 +268,11 @@ def elu(x: Array, *, alpha: float) -> object:
     return np.where(x > 0, x, x.dtype.type(alpha) * np.expm1(np.minimum(x, x.dtype.type(0))))
 
 
-_activation(
+activation(
     "elu",
     elu,
     attrs=_ALPHA,
-    torch=_functional(
+    torch=functional(
         "elu",
         "{x}, {alpha}",
         module="nn.ELU({alpha})",
@@ -318,10 +316,10 @@ def selu(x: Array) -> object:
     )
 
 
-_activation(
+activation(
     "selu",
     selu,
-    torch=_functional(
+    torch=functional(
         "selu",
         module="nn.SELU()",
         inplace="torch.selu_({x}.clone())",
@@ -338,11 +336,11 @@ def celu(x: Array, *, alpha: float) -> object:
     return np.maximum(x, x.dtype.type(0)) + np.minimum(x.dtype.type(0), a * np.expm1(x / a))
 
 
-_activation(
+activation(
     "celu",
     celu,
     attrs=_ALPHA,
-    torch=_functional(
+    torch=functional(
         "celu",
         "{x}, {alpha}",
         module="nn.CELU({alpha})",
@@ -366,225 +364,6 @@ _activation(
     ),
 )
 
-# --------------------------------------------------------------------------------- smooth gates
-_ROOT = float(np.sqrt(2.0 / np.pi))
-
-
-def gelu(x: Array, *, approximate: str) -> object:
-    half, one = x.dtype.type(0.5), x.dtype.type(1)
-    if approximate == "tanh":
-        inner = x.dtype.type(_ROOT) * (x + x.dtype.type(0.044715) * x * x * x)
-        return half * x * (one + np.tanh(inner))
-    return half * x * special.erfc(-x * x.dtype.type(np.sqrt(0.5)))
-
-
-_activation(
-    "gelu",
-    gelu,
-    attrs={"approximate": ("none", "tanh")},
-    torch=_functional(
-        "gelu",
-        "{x}, approximate={approximate}",
-        module="nn.GELU({approximate})",
-        flag=False,
-        keyword="input={x}, approximate={approximate}",
-        more={
-            "default": Form("F.gelu({x})", when={"approximate": "none"}, source="F.gelu: 'none'"),
-            "composed": Form(
-                "0.5 * {x} * (1 + torch.erf({x} * 0.7071067811865476))",
-                when={"approximate": "none"},
-                source="torch.nn.GELU: x * Phi(x)",
-            ),
-        },
-    ),
-    mindspore=mindspore_calls(
-        "ops.gelu",
-        "{x}, approximate={approximate}",
-        keyword="input={x}, approximate={approximate}",
-        method="",
-        default=Form(
-            "ops.gelu({x})", when={"approximate": "none"}, source="mindspore.ops.gelu: 'none'"
-        ),
-        module_exact=Form(
-            "{self}({x})",
-            setup=("{self} = nn.GELU(approximate=False)",),
-            when={"approximate": "none"},
-            source="mindspore.nn.GELU: without approximation x * P(X <= x)",
-        ),
-        module_tanh=Form(
-            "{self}({x})",
-            setup=("{self} = nn.GELU(approximate=True)",),
-            when={"approximate": "tanh"},
-            source="mindspore.nn.GELU: with approximation the tanh formula",
-        ),
-        module_default=Form(
-            "{self}({x})",
-            setup=("{self} = nn.GELU()",),
-            when={"approximate": "tanh"},
-            source="mindspore.nn.GELU: approximate=True",
-        ),
-        primitive_call=Form(
-            "{self}({x})",
-            setup=("{self} = ops.GeLU()",),
-            when={"approximate": "tanh"},
-            source="mindspore.ops.GeLU: the tanh formula",
-        ),
-    ),
-)
-_activation(
-    "silu",
-    lambda x: x * special.expit(x),
-    torch=_functional(
-        "silu",
-        module="nn.SiLU()",
-        more={"composed": Form("{x} * torch.sigmoid({x})", source="F.silu: x * sigmoid(x)")},
-    ),
-    mindspore=mindspore_calls(
-        "ops.silu",
-        method="",
-        mint="mint.nn.functional.silu",
-        module="SiLU()",
-        dtypes=_SHORT,
-        composed=Form("{x} * ops.sigmoid({x})", source="mindspore.ops.silu: x * sigmoid(x)"),
-    ),
-)
-_activation(
-    "mish",
-    lambda x: x * np.tanh(np.logaddexp(x, x.dtype.type(0))),
-    torch=_functional(
-        "mish",
-        module="nn.Mish()",
-        more={"composed": Form("{x} * torch.tanh(F.softplus({x}))", source="F.mish: the formula")},
-    ),
-    mindspore=mindspore_calls(
-        "ops.mish", keyword="x={x}", method="", primitive="Mish()", module="Mish()"
-    ),
-)
-_activation(
-    "hardswish",
-    lambda x: x * np.clip(x + 3, 0, 6) / 6,
-    tolerance=Tolerance.ELEMENTWISE,
-    torch=_functional(
-        "hardswish",
-        module="nn.Hardswish()",
-        more={
-            "composed": Form("{x} * F.relu6({x} + 3) / 6", source="torch.nn.Hardswish: the formula")
-        },
-    ),
-    mindspore=mindspore_calls(
-        "ops.hardswish",
-        method="",
-        primitive="HSwish()",
-        mint="mint.nn.functional.hardswish",
-        module="HSwish()",
-        mint_module=_cell("mint.nn.Hardswish()"),
-    ),
-)
-_activation(
-    "hardsigmoid",
-    lambda x: np.clip(x + 3, 0, 6) / 6,
-    tolerance=Tolerance.ELEMENTWISE,
-    torch=_functional("hardsigmoid", module="nn.Hardsigmoid()"),
-    mindspore=mindspore_calls(
-        "ops.hardsigmoid",
-        method="",
-        primitive="HSigmoid()",
-        mint="mint.nn.functional.hardsigmoid",
-        module="HSigmoid()",
-        mint_module=_cell("mint.nn.Hardsigmoid()"),
-    ),
-)
-_activation(
-    "logsigmoid",
-    special.log_expit,
-    torch=_functional(
-        "logsigmoid",
-        module="nn.LogSigmoid()",
-        flag=False,
-        keyword="",
-        more={
-            "composed": Form("-F.softplus(-{x})", source="torch.nn.LogSigmoid: log sigmoid(x)"),
-        },
-    ),
-    mindspore=mindspore_calls(
-        "ops.logsigmoid", keyword="x={x}", method="", module="LogSigmoid()", dtypes=_SHORT
-    ),
-)
-
-
-def softplus(x: Array, *, beta: float, threshold: float) -> object:
-    scaled = x * x.dtype.type(beta)
-    smooth = np.logaddexp(scaled, x.dtype.type(0)) / x.dtype.type(beta)
-    return np.where(scaled > threshold, x, smooth)
-
-
-_activation(
-    "softplus",
-    softplus,
-    attrs={"beta": (1.0, 0.5, 2.0), "threshold": (20.0, 1.0)},
-    torch=_functional(
-        "softplus",
-        "{x}, {beta}, {threshold}",
-        module="nn.Softplus({beta}, {threshold})",
-        flag=False,
-        keyword="",
-        more={
-            "default": Form(
-                "F.softplus({x})",
-                when={"beta": 1.0, "threshold": 20.0},
-                source="F.softplus: beta=1, threshold=20",
-            )
-        },
-    ),
-    mindspore=mindspore_calls(
-        "ops.softplus",
-        "{x}, {beta}, {threshold}",
-        keyword="input={x}, beta={beta}, threshold={threshold}",
-        method="",
-        default=Form(
-            "ops.softplus({x})",
-            when={"beta": 1.0, "threshold": 20.0},
-            source="mindspore.ops.softplus: beta=1, threshold=20",
-        ),
-        primitive_call=Form(
-            "{self}({x})",
-            setup=("{self} = ops.Softplus()",),
-            when={"beta": 1.0, "threshold": 20.0},
-            source="mindspore.ops.Softplus: log(1 + exp(x))",
-        ),
-    ),
-)
-_activation(
-    "softsign",
-    lambda x: x / (1 + np.abs(x)),
-    tolerance=Tolerance.ELEMENTWISE,
-    torch=_functional(
-        "softsign",
-        module="nn.Softsign()",
-        flag=False,
-        more={"composed": Form("{x} / (1 + torch.abs({x}))", source="F.softsign: x / (1 + |x|)")},
-    ),
-    mindspore=mindspore_calls(
-        "ops.softsign",
-        keyword="x={x}",
-        method="",
-        primitive="Softsign()",
-        module="Softsign()",
-        dtypes=_SHORT,
-    ),
-)
-_activation(
-    "tanhshrink",
-    lambda x: x - np.tanh(x),
-    torch=_functional(
-        "tanhshrink",
-        module="nn.Tanhshrink()",
-        flag=False,
-        more={"composed": Form("{x} - torch.tanh({x})", source="F.tanhshrink: x - tanh(x)")},
-    ),
-    mindspore=mindspore_calls("ops.tanhshrink", method="", module="Tanhshrink()"),
-)
-
 # -------------------------------------------------------------------------------- piecewise linear
 _BOUNDS = {"min_val": (-1.0, -2.0, 0.0), "max_val": (1.0, 2.5, 6.0)}
 
@@ -593,12 +372,12 @@ def hardtanh(x: Array, *, min_val: float, max_val: float) -> object:
     return np.minimum(np.maximum(x, x.dtype.type(min_val)), x.dtype.type(max_val))
 
 
-_activation(
+activation(
     "hardtanh",
     hardtanh,
     attrs=_BOUNDS,
     tolerance=Tolerance.EXACT,
-    torch=_functional(
+    torch=functional(
         "hardtanh",
         "{x}, {min_val}, {max_val}",
         module="nn.Hardtanh({min_val}, {max_val})",
@@ -624,7 +403,7 @@ _activation(
             when={"min_val": -1.0, "max_val": 1.0},
             source="mindspore.ops.hardtanh: min_val=-1.0, max_val=1.0",
         ),
-        module_cell=_cell("nn.Hardtanh({min_val}, {max_val})", dtypes=_SHORT),
+        module_cell=cell("nn.Hardtanh({min_val}, {max_val})", dtypes=_SHORT),
     ),
 )
 
@@ -643,12 +422,12 @@ for _leaf, _rule, _torch_module, _cell_name in (
     ("hardshrink", hardshrink, "Hardshrink", "HShrink"),
     ("softshrink", softshrink, "Softshrink", "SoftShrink"),
 ):
-    _activation(
+    activation(
         _leaf,
         _rule,
         attrs=_EDGE,
         tolerance=Tolerance.ELEMENTWISE,
-        torch=_functional(
+        torch=functional(
             _leaf,
             "{x}, {lambd}",
             module=f"nn.{_torch_module}({{lambd}})",
@@ -671,7 +450,7 @@ for _leaf, _rule, _torch_module, _cell_name in (
             default=Form(
                 f"ops.{_leaf}({{x}})", when={"lambd": 0.5}, source=f"mindspore.ops.{_leaf}: 0.5"
             ),
-            mint_module=_cell(f"mint.nn.{_torch_module}({{lambd}})"),
+            mint_module=cell(f"mint.nn.{_torch_module}({{lambd}})"),
             more={
                 "primitive": Form(
                     "{self}({x})",
@@ -681,211 +460,3 @@ for _leaf, _rule, _torch_module, _cell_name in (
             },
         ),
     )
-
-
-# -------------------------------------------------------------------------------------- along axes
-def axis_exists(call: OpCall) -> Iterator[tuple[bool, str]]:
-    rank, dim = max(call["x"].rank, 1), call.integer("dim")
-    yield -rank <= dim < rank, f"axis {dim} does not exist in {call['x'].rank} dimensions"
-
-
-def softmax(x: Array, *, dim: int) -> object:
-    shifted = np.exp(x - _most(x, dim))
-    return shifted / np.sum(shifted, axis=dim if x.ndim else None, keepdims=True)
-
-
-def log_softmax(x: Array, *, dim: int) -> object:
-    shifted = x - _most(x, dim)
-    total = np.sum(np.exp(shifted), axis=dim if x.ndim else None, keepdims=True)
-    return shifted - np.log(total)
-
-
-def _most(x: Array, dim: int) -> Array:
-    axis = dim if x.ndim else None
-    return np.max(x, axis=axis, keepdims=True, initial=-np.inf)  # type: ignore[no-any-return]
-
-
-def softmin(x: Array, *, dim: int) -> object:
-    return softmax(-x, dim=dim)
-
-
-def _along(
-    name: str,
-    reference: Callable[..., object],
-    *,
-    torch: Forms,
-    mindspore: Forms,
-) -> None:
-    op(
-        name,
-        "x",
-        attrs={"dim": (-1, 0, 1, 2, -2)},
-        infer=same_type,
-        requires=axis_exists,
-        reference=lifted(reference),
-        dtypes=FLOATS,
-        tolerance=Tolerance.TRANSCENDENTAL,
-        domain=(-4.0, 4.0),
-        shapes=((2, 3, 4), (5,), (), (1, 1), (0, 3), (2, 3, 4, 2)),
-        tags=("activation", "normalisation", "shape-preserving"),
-        limits=no_bfloat16(FLOATS),
-        torch=torch,
-        mindspore=mindspore,
-    )
-
-
-def _torch_along(leaf: str, module: str, more: Forms) -> Forms:
-    return torch_calls(
-        f"F.{leaf}",
-        "{x}, dim={dim}",
-        keyword="input={x}, dim={dim}",
-        method="" if leaf == "softmin" else f"{{x}}.{leaf}({{dim}})",
-        inplace="",
-        module=f"nn.{module}(dim={{dim}})",
-        more=more,
-    )
-
-
-_along(
-    "softmax",
-    softmax,
-    torch=_torch_along(
-        "softmax",
-        "Softmax",
-        {
-            "function_torch": Form("torch.softmax({x}, {dim})", source="torch.softmax: alias"),
-            "function_special": Form(
-                "torch.special.softmax({x}, {dim})", source="torch.special.softmax"
-            ),
-        },
-    ),
-    mindspore=mindspore_calls(
-        "ops.softmax",
-        "{x}, {dim}",
-        keyword="input={x}, axis={dim}",
-        method="{x}.softmax({dim})",
-        mint="mint.nn.functional.softmax",
-        module="Softmax({dim})",
-        default=Form("ops.softmax({x})", when={"dim": -1}, source="mindspore.ops.softmax: axis=-1"),
-        more={
-            "primitive": Form(
-                "{self}({x})",
-                setup=("{self} = ops.Softmax({dim})",),
-                source="mindspore.ops.Softmax: see mindspore.ops.softmax()",
-            )
-        },
-    ),
-)
-_along(
-    "log_softmax",
-    log_softmax,
-    torch=_torch_along(
-        "log_softmax",
-        "LogSoftmax",
-        {
-            "function_torch": Form(
-                "torch.log_softmax({x}, {dim})", source="torch.log_softmax: F.log_softmax"
-            ),
-            "composed": Form(
-                "torch.log(torch.softmax({x}, {dim}))", source="F.log_softmax: log(softmax(x))"
-            ),
-        },
-    ),
-    mindspore=mindspore_calls(
-        "ops.log_softmax",
-        "{x}, {dim}",
-        keyword="logits={x}, axis={dim}",
-        method="",
-        module="LogSoftmax({dim})",
-        dtypes=_SHORT,
-        default=Form(
-            "ops.log_softmax({x})", when={"dim": -1}, source="mindspore.ops.log_softmax: axis=-1"
-        ),
-        more={
-            "primitive": Form(
-                "{self}({x})",
-                setup=("{self} = ops.LogSoftmax({dim})",),
-                source="mindspore.ops.LogSoftmax: equivalent to mindspore.ops.log_softmax()",
-            )
-        },
-    ),
-)
-_along(
-    "softmin",
-    softmin,
-    torch=_torch_along(
-        "softmin",
-        "Softmin",
-        {"composed": Form("F.softmax(-{x}, dim={dim})", source="F.softmin: softmax(-x)")},
-    ),
-    mindspore=mindspore_calls(
-        "ops.softmin",
-        "{x}, {dim}",
-        keyword="x={x}, axis={dim}",
-        method="",
-        module="Softmin({dim})",
-        dtypes=_SHORT,
-        composed=Form("ops.softmax(-{x}, {dim})", source="mindspore.ops.softmin: softmax(-x)"),
-    ),
-)
-
-
-def glu_type(call: OpCall) -> Type:
-    x = call["x"]
-    axis = normalised_axis(call.integer("dim"), x.rank)
-    return Dense(x.dtype, (*x.shape[:axis], x.extents[axis] // 2, *x.shape[axis + 1 :]))
-
-
-def glu_fits(call: OpCall) -> Iterator[tuple[bool, str]]:
-    x, dim = call["x"], call.integer("dim")
-    exists = -x.rank <= dim < x.rank
-    yield exists, f"axis {dim} does not exist in {x.rank} dimensions"
-    if exists:
-        extent = x.extents[dim]
-        yield extent % 2 == 0, f"axis {dim} has extent {extent}, expected an even one"
-
-
-def glu(x: Array, *, dim: int) -> object:
-    kept, gate = np.split(x, 2, axis=dim)
-    return kept * special.expit(gate)
-
-
-op(
-    "glu",
-    "x",
-    attrs={"dim": (-1, 0, 1, -2)},
-    infer=glu_type,
-    requires=glu_fits,
-    reference=lifted(glu),
-    dtypes=FLOATS,
-    tolerance=Tolerance.TRANSCENDENTAL,
-    shapes=((2, 6, 4), (4,), (2, 2), (0, 4)),
-    tags=("activation",),
-    limits=no_bfloat16(FLOATS),
-    torch=torch_calls(
-        "F.glu",
-        "{x}, {dim}",
-        keyword="input={x}, dim={dim}",
-        method="",
-        inplace="",
-        module="nn.GLU({dim})",
-        default=Form("F.glu({x})", when={"dim": -1}, source="F.glu: dim=-1"),
-    ),
-    mindspore=mindspore_calls(
-        "ops.glu",
-        "{x}, {dim}",
-        keyword="x={x}, axis={dim}",
-        method="",
-        mint="mint.nn.functional.glu",
-        module="GLU({dim})",
-        mint_module=_cell("mint.nn.GLU({dim})"),
-        default=Form("ops.glu({x})", when={"dim": -1}, source="mindspore.ops.glu: axis=-1"),
-        more={
-            "primitive": Form(
-                "{self}({x})",
-                setup=("{self} = ops.GLU({dim})",),
-                source="mindspore.ops.GLU: see mindspore.ops.glu()",
-            )
-        },
-    ),
-)

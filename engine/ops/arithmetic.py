@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy import special
 
-from engine.ir.graph import Attr
 from engine.ir.types import COMPLEX, FLOATS, Dense, Type, is_float
 from engine.ops.families import (
-    ELEMENTWISE_SHAPES,
     MINDSPORE_FLOATS,
     MINDSPORE_NUMBERS,
     NUMBERS,
@@ -18,24 +15,18 @@ from engine.ops.families import (
     Forms,
     binary,
     broadcast_shape,
-    broadcast_type,
-    broadcastable,
-    companion,
-    cpu_refuses,
-    lifted,
     mindspore_calls,
-    no_bfloat16,
     promoted_broadcast_type,
     torch_calls,
 )
-from engine.ops.spec import Form, Limit, OpCall, Tolerance, op
+from engine.ops.spec import Form, OpCall, Tolerance
 
 _NUMERIC = (*NUMBERS, *COMPLEX)
 _MINDSPORE_USUAL = (*MINDSPORE_FLOATS, "int32", "int64")
 _XY = "input={x}, other={y}"
 
 
-def _operator(symbol: str, torch_name: str) -> tuple[Form, Form]:
+def operator_forms(symbol: str, torch_name: str) -> tuple[Form, Form]:
     """The two frameworks' operator syntax."""
     text = f"{{x}} {symbol} {{y}}"
     return (
@@ -44,7 +35,7 @@ def _operator(symbol: str, torch_name: str) -> tuple[Form, Form]:
     )
 
 
-def _inplace_needs_room(form: Form) -> Form:
+def inplace_needs_room(form: Form) -> Form:
     """An in-place form: the result must have the shape of the receiver."""
 
     def holds(call: OpCall) -> bool:
@@ -55,7 +46,7 @@ def _inplace_needs_room(form: Form) -> Form:
     return Form(form.call, when=holds, dtypes=form.dtypes, source=form.source)
 
 
-def _torch(
+def torch_forms(
     leaf: str,
     args: str = "{x}, {y}",
     *,
@@ -76,11 +67,11 @@ def _torch(
         args,
         keyword=keyword,
         inplace="",
-        more={"inplace": _inplace_needs_room(inplace), **(more or {}), **others},
+        more={"inplace": inplace_needs_room(inplace), **(more or {}), **others},
     )
 
 
-def _mindspore(
+def mindspore_forms(
     leaf: str,
     args: str = "{x}, {y}",
     *,
@@ -113,7 +104,7 @@ for _leaf, _symbol, _rule, _alias in (
     ("sub", "-", np.subtract, "subtract"),
     ("mul", "*", np.multiply, "multiply"),
 ):
-    _torch_symbol, _mindspore_symbol = _operator(_symbol, _leaf)
+    _torch_symbol, _mindspore_symbol = operator_forms(_symbol, _leaf)
     _others: dict[str, str | Form] = {"operator": _torch_symbol}
     if _alias:
         _others[f"function_{_alias}"] = Form(
@@ -123,8 +114,8 @@ for _leaf, _symbol, _rule, _alias in (
         _leaf,
         reference=_rule,
         dtypes=_NUMERIC,
-        torch=_torch(_leaf, more=_others),
-        mindspore=_mindspore(
+        torch=torch_forms(_leaf, more=_others),
+        mindspore=mindspore_forms(
             _leaf,
             primitive=f"{_leaf.capitalize()}()",
             mint="" if _leaf == "mul" else f"mint.{_leaf}",
@@ -135,14 +126,14 @@ for _leaf, _symbol, _rule, _alias in (
         tags=("arithmetic",),
     )
 
-_torch_symbol, _mindspore_symbol = _operator("/", "div")
+_torch_symbol, _mindspore_symbol = operator_forms("/", "div")
 binary(
     "div",
     reference=np.divide,
     infer=promoted_broadcast_type,
     dtypes=(*FLOATS, "int32", "int64", "uint8", *COMPLEX),
     domain=(0.5, 4.0),
-    torch=_torch(
+    torch=torch_forms(
         "div",
         inplace_dtypes=FLOATS,
         operator=_torch_symbol,
@@ -154,7 +145,7 @@ binary(
             "torch.div({x}, {y}, rounding_mode=None)", source="torch.div: rounding_mode=None"
         ),
     ),
-    mindspore=_mindspore(
+    mindspore=mindspore_forms(
         "div",
         primitive="Div()",
         aliases=("ops.divide", "ops.true_divide"),
@@ -187,7 +178,7 @@ for _leaf, _symbol, _rule in (("add", "+", np.add), ("sub", "-", np.subtract)):
         requires=alpha_fits,
         reference=lambda x, y, *, alpha, rule=_rule: rule(x, y * y.dtype.type(alpha)),
         dtypes=(*FLOATS, "int32", "int64"),
-        torch=_torch(
+        torch=torch_forms(
             _leaf,
             "{x}, {y}, alpha={alpha}",
             keyword="input={x}, other={y}, alpha={alpha}",
@@ -233,7 +224,7 @@ binary(
     reference=rounded_quotient,
     dtypes=(*FLOATS, "int32", "int64", "uint8"),
     domain=(0.7, 4.6),
-    torch=_torch(
+    torch=torch_forms(
         "div",
         "{x}, {y}, rounding_mode={rounding_mode}",
         keyword="input={x}, other={y}, rounding_mode={rounding_mode}",
@@ -252,7 +243,7 @@ binary(
             source="torch.floor_divide: torch.div with rounding_mode='floor'",
         ),
     ),
-    mindspore=_mindspore(
+    mindspore=mindspore_forms(
         "div",
         "{x}, {y}, rounding_mode={rounding_mode}",
         keyword="input={x}, other={y}, rounding_mode={rounding_mode}",
@@ -269,14 +260,14 @@ binary(
 )
 
 # -------------------------------------------------------------------------------- remainders
-_torch_symbol, _mindspore_symbol = _operator("//", "floor_divide")
+_torch_symbol, _mindspore_symbol = operator_forms("//", "floor_divide")
 binary(
     "floor_divide",
     reference=np.floor_divide,
     dtypes=(*FLOATS, "int32", "int64", "uint8"),
     domain=(0.7, 4.6),
-    torch=_torch("floor_divide", operator=_torch_symbol),
-    mindspore=_mindspore(
+    torch=torch_forms("floor_divide", operator=_torch_symbol),
+    mindspore=mindspore_forms(
         "floor_divide",
         primitive="FloorDiv()",
         mint="mint.floor_divide",
@@ -288,14 +279,14 @@ binary(
     differentiable=False,
     tags=("arithmetic",),
 )
-_torch_symbol, _mindspore_symbol = _operator("%", "remainder")
+_torch_symbol, _mindspore_symbol = operator_forms("%", "remainder")
 binary(
     "remainder",
     reference=np.remainder,
     dtypes=(*FLOATS, "int32", "int64", "uint8"),
     domain=(0.7, 4.6),
-    torch=_torch("remainder", operator=_torch_symbol),
-    mindspore=_mindspore(
+    torch=torch_forms("remainder", operator=_torch_symbol),
+    mindspore=mindspore_forms(
         "remainder",
         operator=_mindspore_symbol,
         function_floor_mod=Form(
@@ -314,21 +305,21 @@ binary(
     reference=np.fmod,
     dtypes=(*FLOATS, "int32", "int64", "uint8"),
     domain=(0.7, 4.6),
-    torch=_torch("fmod"),
-    mindspore=_mindspore("fmod"),
+    torch=torch_forms("fmod"),
+    mindspore=mindspore_forms("fmod"),
     tags=("arithmetic",),
 )
 
 # ------------------------------------------------------------------------------------ powers
-_torch_symbol, _mindspore_symbol = _operator("**", "pow")
+_torch_symbol, _mindspore_symbol = operator_forms("**", "pow")
 binary(
     "pow",
     reference=np.power,
     dtypes=(*FLOATS, "int32", "int64"),
     domain=(0.3, 3.0),
     tolerance=Tolerance.TRANSCENDENTAL,
-    torch=_torch("pow", keyword="input={x}, exponent={y}", operator=_torch_symbol),
-    mindspore=_mindspore(
+    torch=torch_forms("pow", keyword="input={x}, exponent={y}", operator=_torch_symbol),
+    mindspore=mindspore_forms(
         "pow",
         keyword="input={x}, exponent={y}",
         primitive="Pow()",
@@ -350,285 +341,18 @@ binary(
     dtypes=(*FLOATS, "int32", "int64"),
     domain=(0.3, 3.0),
     tolerance=Tolerance.TRANSCENDENTAL,
-    torch=_torch("float_power", keyword="input={x}, exponent={y}", inplace_dtypes=("float64",)),
-    mindspore=_mindspore("float_power", keyword="input={x}, exponent={y}", mint="mint.float_power"),
+    torch=torch_forms(
+        "float_power", keyword="input={x}, exponent={y}", inplace_dtypes=("float64",)
+    ),
+    mindspore=mindspore_forms(
+        "float_power", keyword="input={x}, exponent={y}", mint="mint.float_power"
+    ),
 )
 binary(
     "ldexp",
     reference=lambda x, y: x * np.exp2(y),
     dtypes=FLOATS,
     tolerance=Tolerance.TRANSCENDENTAL,
-    torch=_torch("ldexp"),
-    mindspore=_mindspore("ldexp", keyword="x={x}, other={y}", dtypes=MINDSPORE_FLOATS),
-)
-
-# ---------------------------------------------------------------- functions of two variables
-binary(
-    "atan2",
-    reference=np.arctan2,
-    infer=promoted_broadcast_type,
-    dtypes=(*FLOATS, "int32", "int64"),
-    tolerance=Tolerance.TRANSCENDENTAL,
-    torch=_torch(
-        "atan2",
-        inplace_dtypes=FLOATS,
-        function_arctan2=Form("torch.arctan2({x}, {y})", source="torch.arctan2: alias for atan2"),
-    ),
-    mindspore=_mindspore(
-        "atan2", primitive="Atan2()", aliases=("ops.arctan2",), dtypes=MINDSPORE_FLOATS
-    ),
-)
-binary(
-    "hypot",
-    reference=np.hypot,
-    dtypes=FLOATS,
-    torch=_torch("hypot"),
-    mindspore=_mindspore("hypot", primitive="Hypot()", dtypes=("float32", "float64")),
-    limits=(cpu_refuses("Hypot", "float16"),),
-)
-binary(
-    "copysign",
-    reference=np.copysign,
-    infer=promoted_broadcast_type,
-    dtypes=(*FLOATS, "int32", "int64"),
-    tolerance=Tolerance.EXACT,
-    torch=_torch("copysign", inplace_dtypes=FLOATS),
-    mindspore=_mindspore("copysign", keyword="x={x}, other={y}"),
-)
-binary(
-    "nextafter",
-    reference=lambda x, y: np.nextafter(x, y),
-    dtypes=("float32", "float64"),
-    tolerance=Tolerance.EXACT,
-    torch=_torch("nextafter"),
-    mindspore=_mindspore("nextafter", primitive="NextAfter()", dtypes=("float32", "float64")),
-    differentiable=False,
-)
-binary(
-    "xlogy",
-    reference=special.xlogy,
-    infer=promoted_broadcast_type,
-    dtypes=(*FLOATS, "int32", "int64"),
-    domain=(0.5, 4.0),
-    tolerance=Tolerance.TRANSCENDENTAL,
-    torch=_torch(
-        "xlogy",
-        inplace_dtypes=FLOATS,
-        function_special=Form("torch.special.xlogy({x}, {y})", source="torch.xlogy: alias"),
-    ),
-    mindspore=_mindspore("xlogy", primitive="Xlogy()", mint="mint.xlogy", dtypes=MINDSPORE_FLOATS),
-)
-for _leaf, _rule in (("logaddexp", np.logaddexp), ("logaddexp2", np.logaddexp2)):
-    binary(
-        _leaf,
-        reference=_rule,
-        dtypes=FLOATS,
-        tolerance=Tolerance.TRANSCENDENTAL,
-        torch=torch_calls(f"torch.{_leaf}", "{x}, {y}", keyword=_XY, inplace=""),
-        mindspore=_mindspore(_leaf, dtypes=MINDSPORE_FLOATS),
-    )
-for _leaf, _integer_rule in (("gcd", np.gcd), ("lcm", np.lcm)):
-    binary(
-        _leaf,
-        reference=_integer_rule,
-        dtypes=("int32", "int64", "int16"),
-        domain=(1.0, 30.0),
-        tolerance=Tolerance.EXACT,
-        torch=_torch(_leaf),
-        mindspore=_mindspore(
-            _leaf,
-            primitive=f"{_leaf.capitalize()}()",
-            mint="mint.gcd" if _leaf == "gcd" else "",
-            dtypes=("int32", "int64"),
-        ),
-        differentiable=False,
-    )
-binary(
-    "heaviside",
-    reference=lambda x, y: np.heaviside(x, y),
-    dtypes=FLOATS,
-    tolerance=Tolerance.EXACT,
-    torch=_torch("heaviside", keyword="input={x}, values={y}"),
-    mindspore=_mindspore(
-        "heaviside",
-        keyword="input={x}, values={y}",
-        primitive="Heaviside()",
-        dtypes=MINDSPORE_FLOATS,
-    ),
-    differentiable=False,
-)
-
-# ------------------------------------------------------------------------------ extremes
-for _leaf, _rule, _cpu_mint in (
-    ("maximum", np.maximum, True),
-    ("minimum", np.minimum, True),
-    ("fmax", np.fmax, False),
-    ("fmin", np.fmin, False),
-):
-    _word = {"maximum": "max", "minimum": "min"}.get(_leaf)
-    binary(
-        _leaf,
-        reference=_rule,
-        dtypes=(*NUMBERS, "bool") if _cpu_mint else (*FLOATS, "int32", "int64"),
-        tolerance=Tolerance.EXACT,
-        torch=torch_calls(
-            f"torch.{_leaf}",
-            "{x}, {y}",
-            keyword=_XY,
-            inplace="",
-            more={
-                f"function_{_word}": Form(
-                    f"torch.{_word}({{x}}, {{y}})",
-                    source=f"torch.{_word}(input, other): see torch.{_leaf}()",
-                )
-            }
-            if _word
-            else None,
-        ),
-        mindspore=None
-        if _leaf == "fmin"
-        else _mindspore(
-            _leaf,
-            primitive=f"{_leaf.capitalize()}()",
-            mint=f"mint.{_leaf}" if _cpu_mint else "",
-        ),
-        tags=("extreme",),
-    )
-
-# ------------------------------------------------------------------------------ three tensors
-
-
-def _ternary(
-    name: str,
-    *,
-    reference: Callable[..., object],
-    torch: Forms,
-    mindspore: Forms,
-    attrs: dict[str, tuple[Attr, ...]],
-    dtypes: tuple[str, ...] = FLOATS,
-    requires: Callable[[OpCall], Iterator[tuple[bool, str]]] = broadcastable,
-    domain: tuple[float, float] = (-2.0, 2.0),
-    limits: tuple[Limit, ...] = (),
-) -> None:
-    op(
-        name,
-        "x y z",
-        attrs=attrs,
-        infer=broadcast_type,
-        requires=requires,
-        reference=lifted(reference),
-        torch=torch,
-        mindspore=mindspore,
-        dtypes=dtypes,
-        domain=domain,
-        companions=companion("y", "z", domain=domain),
-        shapes=ELEMENTWISE_SHAPES,
-        tags=("elementwise", "arithmetic", "ternary"),
-        limits=(*limits, *no_bfloat16(dtypes)),
-    )
-
-
-def value_fits(call: OpCall) -> Iterator[tuple[bool, str]]:
-    yield from broadcastable(call)
-    value = call.attr("value")
-    yield (
-        is_float(call["x"].dtype) or isinstance(value, int),
-        f"value={value} needs floating tensors, saw {call['x'].dtype}",
-    )
-
-
-for _leaf, _sign, _inner in (("addcmul", "*", np.multiply), ("addcdiv", "/", np.divide)):
-    _ternary(
-        _leaf,
-        attrs={"value": (1, 0.5, -2, 0)},
-        reference=lambda x, y, z, *, value, rule=_inner: x + x.dtype.type(value) * rule(y, z),
-        requires=value_fits,
-        dtypes=(*FLOATS, "int32", "int64") if _leaf == "addcmul" else FLOATS,
-        domain=(0.5, 3.0),
-        torch=torch_calls(
-            f"torch.{_leaf}",
-            "{x}, {y}, {z}, value={value}",
-            keyword="input={x}, tensor1={y}, tensor2={z}, value={value}",
-            inplace="",
-            more={
-                "inplace": _inplace_needs_room(
-                    Form(
-                        f"{{x}}.clone().{_leaf}_({{y}}, {{z}}, value={{value}})",
-                        source=f"torch.Tensor.{_leaf}_: in-place version of {_leaf}()",
-                    )
-                ),
-                "default": Form(
-                    f"torch.{_leaf}({{x}}, {{y}}, {{z}})",
-                    when={"value": 1},
-                    source=f"torch.{_leaf}: value=1",
-                ),
-                "composed": Form(
-                    f"{{x}} + {{value}} * ({{y}} {_sign} {{z}})",
-                    source=f"torch.{_leaf}: out = input + value * (tensor1 {_sign} tensor2)",
-                ),
-            },
-        ),
-        mindspore=mindspore_calls(
-            f"ops.{_leaf}",
-            "{x}, {y}, {z}, {value}",
-            keyword="input={x}, tensor1={y}, tensor2={z}, value={value}",
-            method=f"{{x}}.{_leaf}({{y}}, {{z}}, value={{value}})" if _leaf == "addcmul" else "",
-            dtypes=_MINDSPORE_USUAL if _leaf == "addcmul" else MINDSPORE_FLOATS,
-            more={
-                "default": Form(
-                    f"ops.{_leaf}({{x}}, {{y}}, {{z}})",
-                    when={"value": 1},
-                    source=f"mindspore.ops.{_leaf}: value=1",
-                ),
-                "composed": Form(
-                    f"{{x}} + {{value}} * ({{y}} {_sign} {{z}})",
-                    source=f"mindspore.ops.{_leaf}: input + value * (tensor1 {_sign} tensor2)",
-                ),
-            },
-        ),
-    )
-_ternary(
-    "lerp_tensor",
-    attrs={},
-    reference=lambda x, y, z: x + z * (y - x),
-    torch=_torch(
-        "lerp",
-        "{x}, {y}, {z}",
-        keyword="input={x}, end={y}, weight={z}",
-        composed=Form(
-            "{x} + {z} * ({y} - {x})", source="torch.lerp: start + weight * (end - start)"
-        ),
-    ),
-    mindspore=_mindspore(
-        "lerp",
-        "{x}, {y}, {z}",
-        keyword="input={x}, end={y}, weight={z}",
-        primitive="Lerp()",
-        mint="mint.lerp",
-        dtypes=("float16", "float32"),
-    ),
-    limits=(cpu_refuses("Lerp", "float64"),),
-)
-binary(
-    "lerp",
-    attrs={"weight": (0.25, 0.5, 0.0, 1.0, 1.5)},
-    reference=lambda x, y, *, weight: x + x.dtype.type(weight) * (y - x),
-    torch=_torch(
-        "lerp",
-        "{x}, {y}, {weight}",
-        keyword="input={x}, end={y}, weight={weight}",
-        composed=Form(
-            "{x} + {weight} * ({y} - {x})", source="torch.lerp: start + weight * (end - start)"
-        ),
-    ),
-    mindspore=_mindspore(
-        "lerp",
-        "{x}, {y}, {weight}",
-        keyword="input={x}, end={y}, weight={weight}",
-        primitive="Lerp()",
-        mint="mint.lerp",
-        dtypes=("float16", "float32"),
-    ),
-    limits=(cpu_refuses("Lerp", "float64"),),
-    tags=("arithmetic",),
+    torch=torch_forms("ldexp"),
+    mindspore=mindspore_forms("ldexp", keyword="x={x}, other={y}", dtypes=MINDSPORE_FLOATS),
 )

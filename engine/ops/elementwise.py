@@ -6,12 +6,12 @@ rounding to decimals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import special
 
-from engine.ir.types import COMPLEX, FLOATS, INTEGERS, Dense, Type, is_float
+from engine.ir.types import COMPLEX, FLOATS, Dense, Type
 from engine.ops.families import (
     ELEMENTWISE_SHAPES,
     MINDSPORE_FLOATS,
@@ -19,8 +19,6 @@ from engine.ops.families import (
     NUMBERS,
     Array,
     bool_type,
-    cpu_refuses,
-    finfo,
     lifted,
     mindspore_calls,
     no_bfloat16,
@@ -37,7 +35,7 @@ _SIGNED = (*FLOATS, "int8", "int16", "int32", "int64")
 _MINDSPORE_SIGNED = (*MINDSPORE_FLOATS, "int8", "int16", "int32", "int64")
 
 
-def _function(
+def function(
     leaf: str,
     reference: Callable[..., object],
     *,
@@ -130,7 +128,7 @@ op(
         builtin=Form("abs({x})", source="mindspore.Tensor.__abs__: abs(x) is mindspore.ops.abs(x)"),
     ),
 )
-_function(
+function(
     "neg",
     np.negative,
     infer=same_type,
@@ -145,7 +143,7 @@ _function(
         "operator": Form("-{x}", source="mindspore.Tensor.__neg__: see mindspore.ops.neg()")
     },
 )
-_function(
+function(
     "sign",
     sign,
     infer=same_type,
@@ -159,7 +157,7 @@ _function(
         "inplace_sgn": Form("{x}.clone().sgn_()", source="torch.sgn: torch.sign() for real input")
     },
 )
-_function(
+function(
     "signbit",
     np.signbit,
     infer=bool_type,
@@ -169,7 +167,7 @@ _function(
     primitive=False,
     tags=("comparison",),
 )
-_function(
+function(
     "square",
     np.square,
     infer=same_type,
@@ -186,7 +184,7 @@ _function(
         "composed": Form("{x} * {x}", source="mindspore.ops.square: y_i = x_i^2"),
     },
 )
-_function(
+function(
     "reciprocal",
     lambda x: x.dtype.type(1) / x,
     domain=(0.25, 4.0),
@@ -197,7 +195,7 @@ _function(
 )
 
 # ---------------------------------------------------------------------------- powers, logarithms
-_function(
+function(
     "sqrt",
     np.sqrt,
     domain=(0.0, 4.0),
@@ -206,9 +204,9 @@ _function(
     torch={"operator": Form("{x} ** 0.5", source="torch.sqrt: the square root")},
     mindspore={"operator": Form("{x} ** 0.5", source="mindspore.ops.sqrt: the square root")},
 )
-_function("rsqrt", lambda x: 1 / np.sqrt(x), domain=(0.25, 4.0), mint=("mint.rsqrt",))
-_function("exp", np.exp, mint=("mint.exp",))
-_function(
+function("rsqrt", lambda x: 1 / np.sqrt(x), domain=(0.25, 4.0), mint=("mint.rsqrt",))
+function("exp", np.exp, mint=("mint.exp",))
+function(
     "exp2",
     np.exp2,
     primitive=False,
@@ -216,16 +214,16 @@ _function(
     mint=("mint.exp2", "mint.special.exp2"),
     torch_aliases=("torch.special.exp2",),
 )
-_function(
+function(
     "expm1",
     np.expm1,
     mint=("mint.expm1", "mint.special.expm1"),
     torch_aliases=("torch.special.expm1",),
 )
-_function("log", np.log, domain=(0.1, 4.0), mint=("mint.log",))
-_function("log2", np.log2, domain=(0.1, 4.0), primitive=False)
-_function("log10", np.log10, domain=(0.1, 4.0), primitive=False)
-_function(
+function("log", np.log, domain=(0.1, 4.0), mint=("mint.log",))
+function("log2", np.log2, domain=(0.1, 4.0), primitive=False)
+function("log10", np.log10, domain=(0.1, 4.0), primitive=False)
+function(
     "log1p",
     np.log1p,
     domain=(-0.5, 4.0),
@@ -234,10 +232,10 @@ _function(
 )
 
 # ---------------------------------------------------------------------------------- trigonometry
-_function("sin", np.sin, mint=("mint.sin",))
-_function("cos", np.cos, mint=("mint.cos",))
-_function("tan", np.tan, domain=(-1.2, 1.2), mint=("mint.tan",))
-_function(
+function("sin", np.sin, mint=("mint.sin",))
+function("cos", np.cos, mint=("mint.cos",))
+function("tan", np.tan, domain=(-1.2, 1.2), mint=("mint.tan",))
+function(
     "asin",
     np.arcsin,
     domain=(-0.9, 0.9),
@@ -245,7 +243,7 @@ _function(
     torch_aliases=("torch.arcsin",),
     mindspore_aliases=("ops.arcsin",),
 )
-_function(
+function(
     "acos",
     np.arccos,
     domain=(-0.9, 0.9),
@@ -254,16 +252,16 @@ _function(
     torch_aliases=("torch.arccos",),
     mindspore_aliases=("ops.arccos",),
 )
-_function(
+function(
     "atan",
     np.arctan,
     mint=("mint.atan", "mint.arctan"),
     torch_aliases=("torch.arctan",),
     mindspore_aliases=("ops.arctan",),
 )
-_function("sinh", np.sinh, mint=("mint.sinh",))
-_function("cosh", np.cosh, mint=("mint.cosh",))
-_function(
+function("sinh", np.sinh, mint=("mint.sinh",))
+function("cosh", np.cosh, mint=("mint.cosh",))
+function(
     "tanh",
     np.tanh,
     mint=("mint.tanh", "mint.nn.functional.tanh"),
@@ -273,14 +271,14 @@ _function(
     module="Tanh()",
     tags=("activation",),
 )
-_function(
+function(
     "asinh",
     np.arcsinh,
     mint=("mint.asinh", "mint.arcsinh"),
     torch_aliases=("torch.arcsinh",),
     mindspore_aliases=("ops.arcsinh",),
 )
-_function(
+function(
     "acosh",
     np.arccosh,
     domain=(1.1, 4.0),
@@ -288,7 +286,7 @@ _function(
     torch_aliases=("torch.arccosh",),
     mindspore_aliases=("ops.arccosh",),
 )
-_function(
+function(
     "atanh",
     np.arctanh,
     domain=(-0.9, 0.9),
@@ -296,9 +294,9 @@ _function(
     torch_aliases=("torch.arctanh",),
     mindspore_aliases=("ops.arctanh",),
 )
-_function("deg2rad", np.deg2rad, domain=(-180.0, 180.0), primitive=False, parameter="x")
-_function("rad2deg", np.rad2deg, domain=(-3.0, 3.0), primitive=False, parameter="x")
-_function(
+function("deg2rad", np.deg2rad, domain=(-180.0, 180.0), primitive=False, parameter="x")
+function("rad2deg", np.rad2deg, domain=(-3.0, 3.0), primitive=False, parameter="x")
+function(
     "sinc",
     np.sinc,
     mint=("mint.sinc", "mint.special.sinc"),
@@ -306,34 +304,34 @@ _function(
 )
 
 # ----------------------------------------------------------------------------- special functions
-_function("erf", special.erf, mint=("mint.erf",), torch_aliases=("torch.special.erf",))
-_function(
+function("erf", special.erf, mint=("mint.erf",), torch_aliases=("torch.special.erf",))
+function(
     "erfc",
     special.erfc,
     mint=("mint.erfc", "mint.special.erfc"),
     torch_aliases=("torch.special.erfc",),
 )
-_function(
+function(
     "erfinv",
     special.erfinv,
     domain=(-0.9, 0.9),
     mint=("mint.erfinv",),
     torch_aliases=("torch.special.erfinv",),
 )
-_function(
+function(
     "lgamma",
     special.gammaln,
     domain=(0.5, 4.0),
     torch_aliases=("torch.special.gammaln",),
 )
-_function(
+function(
     "digamma",
     special.psi,
     domain=(0.5, 4.0),
     torch_aliases=("torch.special.digamma", "torch.special.psi"),
 )
-_function("i0", special.i0, primitive=False, torch_aliases=("torch.special.i0",))
-_function(
+function("i0", special.i0, primitive=False, torch_aliases=("torch.special.i0",))
+function(
     "sigmoid",
     special.expit,
     mint=("mint.sigmoid", "mint.nn.functional.sigmoid"),
@@ -371,234 +369,5 @@ unary(
         "{x}, {eps}",
         keyword="input={x}, eps={eps}",
         default=Form("ops.logit({x})", when={"eps": None}, source="mindspore.ops.logit: eps=None"),
-    ),
-)
-
-
-# -------------------------------------------------------------------------------------- rounding
-def _whole(rule: Callable[[Array], object]) -> Callable[[Array], object]:
-    """A rounding rule that leaves integers alone (NumPy would make them float64)."""
-    return lambda x: x if x.dtype.kind in "iu" else rule(x)
-
-
-for _leaf, _rule, _mint in (
-    ("floor", np.floor, ("mint.floor",)),
-    ("ceil", np.ceil, ("mint.ceil",)),
-    ("trunc", np.trunc, ("mint.trunc",)),
-):
-    _function(
-        _leaf,
-        _whole(_rule),
-        infer=same_type,
-        dtypes=(*FLOATS, "int32", "int64"),
-        tolerance=Tolerance.EXACT,
-        domain=(-3.9, 3.9),
-        mint=_mint,
-        torch_aliases=("torch.fix",) if _leaf == "trunc" else (),
-        differentiable=False,
-    )
-_function(
-    "frac",
-    lambda x: x - np.trunc(x),
-    infer=same_type,
-    dtypes=FLOATS,
-    tolerance=Tolerance.ELEMENTWISE,
-    domain=(-3.9, 3.9),
-    primitive=False,
-    parameter="x",
-    torch={"composed": Form("{x} - torch.trunc({x})", source="torch.frac: input - trunc(input)")},
-    mindspore={
-        "composed": Form("{x} - ops.trunc({x})", source="mindspore.ops.frac: the fractional part")
-    },
-)
-
-
-def round_to(x: Array, *, decimals: int) -> object:
-    """Round half to even at a decimal place."""
-    return x if x.dtype.kind in "iu" and decimals == 0 else np.round(x, decimals)
-
-
-def round_takes(call: OpCall) -> Iterator[tuple[bool, str]]:
-    x, decimals = call["x"], call.integer("decimals")
-    yield is_float(x.dtype) or decimals == 0, f"decimals={decimals} needs a floating tensor"
-
-
-op(
-    "round",
-    "x",
-    attrs={"decimals": (0, 1, 2, -1)},
-    infer=same_type,
-    requires=round_takes,
-    reference=lifted(round_to),
-    dtypes=(*FLOATS, "int32", "int64"),
-    tolerance=Tolerance.ELEMENTWISE,
-    domain=(-3.9, 3.9),
-    shapes=ELEMENTWISE_SHAPES,
-    tags=("elementwise", "shape-preserving"),
-    differentiable=False,
-    limits=no_bfloat16(FLOATS),
-    torch=torch_calls(
-        "torch.round",
-        "{x}, decimals={decimals}",
-        keyword="input={x}, decimals={decimals}",
-        aliases=("torch.special.round",),
-        default=Form("torch.round({x})", when={"decimals": 0}, source="torch.round: decimals=0"),
-    ),
-    mindspore=mindspore_calls(
-        "ops.round",
-        "{x}, decimals={decimals}",
-        keyword="input={x}, decimals={decimals}",
-        primitive="",
-        mint="mint.round",
-        dtypes=("float16", "float32", "float64", "int32", "int64"),
-        primitive_call=Form(
-            "{self}({x}, {decimals})",
-            setup=("{self} = ops.Round()",),
-            source="mindspore.ops.Round: decimals is its second input",
-        ),
-        default=Form(
-            "ops.round({x})", when={"decimals": 0}, source="mindspore.ops.round: decimals=0"
-        ),
-    ),
-)
-
-
-# ------------------------------------------------------------------------------------ predicates
-def _predicate(
-    leaf: str,
-    reference: Callable[..., object],
-    *,
-    mindspore_dtypes: tuple[str, ...] = MINDSPORE_FLOATS,
-    mint: str = "",
-    torch: dict[str, str | Form] | None = None,
-    mindspore: dict[str, str | Form] | None = None,
-) -> None:
-    _function(
-        leaf,
-        reference,
-        infer=bool_type,
-        dtypes=_ANY,
-        mindspore_dtypes=mindspore_dtypes,
-        tolerance=Tolerance.EXACT,
-        primitive=False,
-        mint=(mint,) if mint else (),
-        torch=torch,
-        mindspore=mindspore,
-        tags=("comparison",),
-    )
-
-
-_predicate(
-    "isnan",
-    np.isnan,
-    mindspore_dtypes=(*MINDSPORE_FLOATS, "int32", "int64", "bool"),
-    torch={"composed": Form("{x} != {x}", source="torch.isnan: NaN alone differs from itself")},
-    mindspore={
-        "composed": Form("{x} != {x}", source="mindspore.ops.isnan: NaN differs from itself")
-    },
-)
-_predicate("isinf", np.isinf, mint="mint.isinf")
-_predicate(
-    "isfinite",
-    np.isfinite,
-    mindspore_dtypes=(*MINDSPORE_FLOATS, "int32", "int64", "bool"),
-    mint="mint.isfinite",
-)
-_predicate("isposinf", np.isposinf)
-_predicate("isneginf", np.isneginf, mint="mint.isneginf")
-_function(
-    "logical_not",
-    np.logical_not,
-    infer=bool_type,
-    dtypes=_ANY,
-    mindspore_dtypes=("bool", "int32", "int64", "float16", "float32", "float64"),
-    tolerance=Tolerance.EXACT,
-    mint=("mint.logical_not",),
-    torch={
-        "operator": Form(
-            "~{x}", dtypes=("bool",), source="torch.bitwise_not: for bool, the logical not"
-        )
-    },
-    mindspore={
-        "operator": Form(
-            "~{x}", dtypes=("bool",), source="mindspore.Tensor.__invert__: the logical not"
-        )
-    },
-    tags=("comparison", "bool"),
-)
-unary(
-    "bitwise_not",
-    reference=np.invert,
-    infer=same_type,
-    dtypes=(*INTEGERS, "bool"),
-    tolerance=Tolerance.EXACT,
-    torch=torch_calls(
-        "torch.bitwise_not",
-        operator=Form("~{x}", source="torch.Tensor.__invert__: ~x is torch.bitwise_not(x)"),
-    ),
-    mindspore=mindspore_calls(
-        "ops.invert",
-        keyword="x={x}",
-        primitive="Invert()",
-        dtypes=INTEGERS,
-    ),
-    tags=("bitwise",),
-    differentiable=False,
-)
-
-
-def nan_to_num(
-    x: Array, *, nan: float | None, posinf: float | None, neginf: float | None
-) -> object:
-    """Replace NaN and infinities; None means the dtype's largest and smallest value.
-
-    16-bit floats arrive here as they are, since the limits are those of their own dtype.
-    """
-    if x.dtype.kind in "iub":
-        return x.copy()
-    limits = finfo(x.dtype)
-    wide = x.astype(np.float64)
-    wide = np.where(np.isnan(wide), 0.0 if nan is None else nan, wide)
-    wide = np.where(np.isposinf(wide), float(limits.max) if posinf is None else posinf, wide)
-    wide = np.where(np.isneginf(wide), float(limits.min) if neginf is None else neginf, wide)
-    return wide.astype(x.dtype)
-
-
-op(
-    "nan_to_num",
-    "x",
-    attrs={
-        "nan": (0.0, None, -1.5),
-        "posinf": (None, 10.0, 0.0),
-        "neginf": (None, -10.0, 0.0),
-    },
-    infer=same_type,
-    reference=nan_to_num,
-    dtypes=(*FLOATS, "int32", "int64"),
-    tolerance=Tolerance.EXACT,
-    shapes=ELEMENTWISE_SHAPES,
-    tags=("elementwise", "shape-preserving"),
-    limits=(*no_bfloat16(FLOATS), cpu_refuses("NanToNum", "float64")),
-    torch=torch_calls(
-        "torch.nan_to_num",
-        "{x}, {nan}, {posinf}, {neginf}",
-        keyword="input={x}, nan={nan}, posinf={posinf}, neginf={neginf}",
-        default=Form(
-            "torch.nan_to_num({x})",
-            when={"nan": 0.0, "posinf": None, "neginf": None},
-            source="torch.nan_to_num: nan=0.0, posinf=None, neginf=None",
-        ),
-    ),
-    mindspore=mindspore_calls(
-        "ops.nan_to_num",
-        "{x}, {nan}, {posinf}, {neginf}",
-        keyword="input={x}, nan={nan}, posinf={posinf}, neginf={neginf}",
-        mint="mint.nan_to_num",
-        dtypes=("float16", "float32"),
-        default=Form(
-            "ops.nan_to_num({x})",
-            when={"nan": None, "posinf": None, "neginf": None},
-            source="mindspore.ops.nan_to_num: None means 0 and the dtype's limits",
-        ),
     ),
 )
