@@ -7,10 +7,9 @@ ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TypeVar
 
 import hypothesis.strategies as st
+from hypothesis import HealthCheck, settings
 
 from engine.errors import ConstraintViolated
 from engine.ir.case import CHECKS, GRADIENTS, Call, Case, Plan
@@ -34,8 +33,12 @@ from engine.ops.typing import infer_node
 
 __all__ = ["attrs", "cases", "graphs", "inputs", "names", "operator_graphs", "types"]
 
-Drawn = TypeVar("Drawn")
-Draw = Callable[[st.SearchStrategy[Drawn]], Drawn]
+# How long a draw takes is the machine's business; a test that fails by the clock is a flaky one.
+settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("untimed")
+
 
 WORDS = (
     *("x", "y", "v0", "_", "A9", "input", "weight", "graph", "return", "yield", "body", "plan"),
@@ -206,20 +209,22 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(graph, plan, draw(st.sampled_from(("", *CLAIMS))))
 
 
+UNARY = sorted(
+    name
+    for name, row in OPS.items()
+    if len(row.operands) == 1 and not row.random and "control" not in row.tags
+)
+
+
 @st.composite
 def operator_graphs(draw: st.DrawFn) -> Graph:
     """Chains of one-operand operators of the table on one floating input."""
     dtype = draw(st.sampled_from(("float32", "float64", "float16", "bfloat16")))
     start = Input("x", Dense(dtype, draw(st.lists(st.integers(1, 4), max_size=3).map(tuple))))
-    unary = sorted(
-        name
-        for name, row in OPS.items()
-        if len(row.operands) == 1 and not row.random and "control" not in row.tags
-    )
     known: dict[str, Type] = {"x": start.type}
     found: list[Node] = []
     for _ in range(draw(st.integers(1, 4))):
-        row = OPS[draw(st.sampled_from(unary))]
+        row = OPS[draw(st.sampled_from(UNARY))]
         chosen = {name: draw(st.sampled_from(values)) for name, values in row.attrs.items()}
         node = Node(
             f"v{len(found)}",

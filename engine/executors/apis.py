@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from functools import cache
 
 from engine.ops.spec import Form
 
@@ -51,13 +52,18 @@ def public_api(form: Form, framework: str) -> str:
     """The API that a form calls, "" for operator syntax, builtins and compositions."""
     if form.api:
         return _public(form.api, framework)
-    texts = (*form.before[-1:], form.call) if form.call == "{x}" else (form.call,)
-    names = _Names(self="self", out="out")
-    called = _called(ast.parse(texts[0].format_map(names)).body[0])
-    if called == "self":
-        made = ast.parse(form.setup[0].format_map(names)).body[0]
-        called = _called(made)
-    return _public(called, framework)
+    statement = form.before[-1] if form.before and form.call == "{x}" else form.call
+    return _public(_called_in(statement, form.setup[:1]), framework)
+
+
+@cache
+def _called_in(statement: str, setup: tuple[str, ...]) -> str:
+    """The dotted name of what a template calls; of the class, for an object built in `setup`."""
+    names = _Names()
+    called = _called(ast.parse(statement.format_map(names)).body[0])
+    if called == "operand_self":
+        return _called(ast.parse(setup[0].format_map(names)).body[0])
+    return called
 
 
 def _called(statement: ast.stmt) -> str:

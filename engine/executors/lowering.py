@@ -10,6 +10,7 @@ import ast
 import builtins
 import keyword
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -256,24 +257,24 @@ class _Writer:
         """The form the node asks for, else the plainest that can be written here."""
         call = call_of_node(node, scope.types)
         table = spec.forms.get(self.framework, {})
-        names = [
-            name
-            for name in spec.forms_for(self.framework, call)
-            if self._can_set_up(spec, node, table[name], scope)
-        ]
-        if not names:
+        wanted = node.form(self.framework)
+        for name in (wanted, *table):
+            form = table.get(name)
+            if form and form.holds(call) and self._can_set_up(spec, node, form, scope):
+                break
+        else:
             raise Unsupported(
                 f"{node.name}: {spec.name} has no {self.framework} form for this call"
             )
-        wanted = node.form(self.framework)
-        name = wanted if wanted in names else names[0]
         for limit in spec.limits:
             if limit.framework == self.framework and _limits(limit, name, call):
                 raise Unsupported(f"{node.name}: {spec.name} as {name}: {limit.reason}")
-        return name, table[name]
+        return name, form
 
     def _can_set_up(self, spec: OpSpec, node: Node, form: Form, scope: _Scope) -> bool:
         """Whether what the form builds beforehand is known then: inputs that no call replaces."""
+        if not form.setup:
+            return True
         replaced = {given.name for call in self.case.plan.calls for given in call.inputs}
         needed = _set_up_with(spec, node, form)
         return all(name in scope.inputs and scope.inputs[name] not in replaced for name in needed)
@@ -383,12 +384,15 @@ def _statement(template: str, fill: Mapping[str, str], node: Node) -> Iterator[_
     return (_Text(line, node.name) for line in template.format_map(fill).splitlines())
 
 
+# No value is called as a module is, so a name before a dot or a bracket is the module.
+_MODULE = re.compile(rf"(?<![\w.])({'|'.join({*MODULES['torch'], *MODULES['mindspore']})})(?=[.(])")
+
+
 def _assembled(blocks: Iterable[list[_Text]], framework: str) -> list[_Text]:
     """Imports of what the blocks use, then the blocks that are not empty, two lines apart."""
     present = [block for block in blocks if block]
-    tree = ast.parse("\n".join(line.text for block in present for line in block))
-    used = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
-    imports = _imports(used & MODULES[framework].keys(), framework)
+    used = {name for block in present for line in block for name in _MODULE.findall(line.text)}
+    imports = _imports(used, framework)
     lines: list[_Text] = []
     for at, block in enumerate([imports, *present] if imports else present):
         lines += [_Text("")] * (2 if at else 0) + block

@@ -211,6 +211,9 @@ class _Token:
         return self.kind in ("name", "digest") and self.text.isidentifier()
 
 
+_END = _Token("end", "")
+
+
 @dataclass
 class _Line:
     """The tokens of one line, read from left to right."""
@@ -221,12 +224,11 @@ class _Line:
 
     @property
     def next(self) -> _Token:
-        return self.tokens[self.at] if self.at < len(self.tokens) else _Token("end", "")
+        return self.tokens[self.at]
 
     @property
     def after(self) -> _Token:
-        here = self.at + 1
-        return self.tokens[here] if here < len(self.tokens) else _Token("end", "")
+        return self.tokens[min(self.at + 1, len(self.tokens) - 1)]
 
     def error(self, expected: str) -> BadInput:
         seen = f'"{self.next.text}"' if self.next.kind != "end" else "the end of the line"
@@ -279,19 +281,19 @@ class _Line:
 
 
 def _tokenise(number: int, line: str) -> list[_Token]:
+    """The tokens of a line, and one of kind "end" behind them."""
     tokens = []
     at = 0
-    while at < len(line):
-        found = _TOKEN.match(line, at)
-        if found is None:
-            raise BadInput(
-                f"line {number}, column {at + 1}", seen=line[at : at + 20], expected="a token"
-            )
+    while found := _TOKEN.match(line, at):
         kind = found.lastgroup or ""
         if kind != "space":
             tokens.append(_Token(kind, found.group()))
         at = found.end()
-    return tokens
+    if at < len(line):
+        raise BadInput(
+            f"line {number}, column {at + 1}", seen=line[at : at + 20], expected="a token"
+        )
+    return [*tokens, _END]
 
 
 # ------------------------------------------------------------------------------------- parser
@@ -313,7 +315,7 @@ class _Parser:
     def of(cls, text: str, complete: Complete | None = None) -> _Parser:
         texts = text.split("\n")
         lines = [_Line(number, _tokenise(number, one)) for number, one in enumerate(texts, 1)]
-        return cls([line for line in lines if line.tokens], complete, last=len(texts))
+        return cls([line for line in lines if line.next is not _END], complete, last=len(texts))
 
     @property
     def line(self) -> _Line | None:

@@ -28,7 +28,7 @@ def with_blobs() -> tuple[Case, dict[str, np.ndarray[tuple[int, ...], np.dtype[n
 
 
 @given(cases())
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_case_comes_back_from_json(case: Case) -> None:
     text = json.dumps(to_json(case), allow_nan=False)
     assert from_json(json.loads(text)) == case

@@ -54,7 +54,7 @@ def test_example_of_the_documentation_prints_as_it_was_written() -> None:
 
 
 @given(cases())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_case_comes_back_from_its_text(case: Case) -> None:
     text = print_case(case)
     assert parse_case(text) == case
@@ -62,6 +62,7 @@ def test_case_comes_back_from_its_text(case: Case) -> None:
 
 
 @given(graphs())
+@settings(max_examples=60)
 def test_graph_comes_back_from_its_text(graph: Graph) -> None:
     assert parse_graph(print_graph(graph)) == graph
 
@@ -161,7 +162,7 @@ def test_error_names_line_seen_and_expected(
 
 
 @given(st.integers(0, len(EXAMPLE) - 1))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_text_cut_anywhere_is_bad_input_or_a_shorter_case(length: int) -> None:
     try:
         case = parse_case(EXAMPLE[:length])
@@ -172,7 +173,7 @@ def test_text_cut_anywhere_is_bad_input_or_a_shorter_case(length: int) -> None:
 
 
 @given(st.integers(0, len(EXAMPLE) - 1), st.characters(codec="utf-8"))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_text_with_one_wrong_character_never_breaks_the_parser(at: int, wrong: str) -> None:
     try:
         case = parse_case(EXAMPLE[:at] + wrong + EXAMPLE[at + 1 :])

@@ -1,7 +1,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import BadInput
@@ -42,6 +42,7 @@ def test_narrower_dtype_gets_the_same_numbers_rounded() -> None:
     assert np.array_equal(narrow, wide.astype(ml_dtypes.bfloat16))
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**40), st.integers(-5, 5), st.integers(1, 9))
 def test_integers_keep_their_limits(seed: int, low: int, span: int) -> None:
     found = made(f"x: int64[50] = integers(seed={seed}, low={low}, high={low + span})")

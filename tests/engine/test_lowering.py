@@ -372,7 +372,7 @@ def test_every_form_of_the_table_has_a_name_or_is_syntax() -> None:
 
 # ---------------------------------------------------------------------------------- the table
 @given(operator_graphs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_chain_of_operators_is_a_line_a_node_in_order(graph: Graph) -> None:
     for framework in FRAMEWORKS:
         try:

@@ -164,7 +164,7 @@ def test_operands_stand_in_their_slots() -> None:
 
 
 @given(operator_graphs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_retyping_a_drawn_graph_changes_nothing(graph: Graph) -> None:
     assert retype(graph).types == graph.types
     types = graph.types

@@ -193,7 +193,7 @@ def test_epsilon_is_the_distance_to_the_next_number(dtype: str, eps: float) -> N
 
 
 @given(operator_graphs())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_inferred_types_are_those_of_the_values(one: Graph) -> None:
     values = materialise(one)
     found = evaluate(one, values)
