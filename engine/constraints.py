@@ -7,7 +7,8 @@ Three kinds, which an ablation can switch off one by one:
 * *output*: an operator outside the replacement whose operands the mutation changed, or a graph
   output that would no longer be defined.
 
-A fourth, *budget*, keeps mutants small enough to run and is never switched off.
+Two more are never switched off: *budget* keeps mutants small enough to run, *structure* keeps an
+overwritten version from being read again.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ __all__ = [
 ]
 
 KINDS = ("input", "internal", "output")
+OVERLAPPING = frozenset({"expanded", "overlapping"})
+"""Tags of views whose elements may share memory with one another."""
+
 ORDINARY = (-2.0, 2.0)
 """The domain of an operator that is well behaved everywhere near nought: it demands nothing."""
 
@@ -52,7 +56,7 @@ BUDGET = Budget()
 
 @dataclass(frozen=True)
 class Violation:
-    """One broken constraint. `kind`: "input", "internal", "output" or "budget"."""
+    """One broken constraint. `kind`: one of `KINDS`, "budget" or "structure"."""
 
     kind: str
     node: str
@@ -117,49 +121,57 @@ def effect_violations(
         if node.writes is None:
             continue
         storage = classes[node.writes]
-        late = [
-            user.name
-            for user in graph.nodes[place + 1 :]
-            for name in user.uses
-            if _stale(name, node, classes, storage, graph, aliasing=aliasing)
-        ]
-        if late and (node.name in changed or set(late) & set(changed)):
+        found = "" if node.name not in changed else _unwritable(case, node, storage)
+        if found:
+            yield Violation(_kind(node, changed), node.name, found)
+        late = _late_reader(graph, place, classes, aliasing=aliasing)
+        if late is not None and (node.name in changed or late[0] in changed):
+            user, name = late
             yield Violation(
-                _kind(node, changed),
+                "structure" if name == node.writes else _kind(node, changed),
                 node.name,
-                f"writes into {node.writes}, whose storage {late[0]} reads later by another name",
+                f"writes into {node.writes}, whose storage {user} reads later as {name}",
             )
-        if node.name in changed:
-            yield from _unwritable(case, node, storage)
 
 
-def _stale(
-    name: str,
-    node: Node,
-    classes: Mapping[str, str],
-    storage: str,
-    graph: Graph,
-    *,
-    aliasing: bool,
-) -> bool:
-    """Whether a read of `name` after the write sees other bytes than the graph says."""
-    if name == node.writes:
-        return True
-    if aliasing or classes[name] != storage or name == node.name:
-        return False
-    made = graph.position.get(name, -1)
-    return made < graph.position[node.name]
+def _late_reader(
+    graph: Graph, place: int, classes: Mapping[str, str], *, aliasing: bool
+) -> tuple[str, str] | None:
+    """The first user, and the name, by which old bytes are read after the write at a place."""
+    node = graph.nodes[place]
+    assert node.writes is not None
+    older = {
+        name
+        for name, storage in classes.items()
+        if storage == classes[node.writes] and graph.position.get(name, -1) < place
+    }
+    if aliasing:
+        older &= {node.writes}
+    for user in graph.nodes[place + 1 :]:
+        for name in user.uses:
+            if name in older:
+                return user.name, name
+    return next((("the graph", name) for name in graph.outputs if name in older), None)
 
 
-def _unwritable(case: Case, node: Node, storage: str) -> Iterator[Violation]:
-    written = case.graph.types[node.writes or ""]
-    root = case.graph.input_by_name.get(storage)
-    if isinstance(written, Dense) and written.strides is not None and 0 in written.strides:
-        yield Violation("input", node.name, f"writes into {node.writes}, whose elements overlap")
-    if root is not None and root.requires_grad:
-        yield Violation("input", node.name, f"writes into {storage}, a leaf that needs a gradient")
-    if root is not None and root.layout == "expanded":
-        yield Violation("input", node.name, f"writes into {storage}, whose elements overlap")
+def _unwritable(case: Case, node: Node, storage: str) -> str:
+    """Why a value may not be written, "" where it may."""
+    graph = case.graph
+    root = graph.input_by_name.get(storage)
+    if root is not None and root.requires_grad and case.plan.gradient != "none":
+        return f"writes into {storage}, a leaf that needs a gradient"
+    name: str | None = node.writes
+    while name is not None:
+        maker = graph.by_name.get(name)
+        if maker is None:
+            spread = graph.input_by_name[name].layout == "expanded"
+        else:
+            spec = OPS.get(maker.op)
+            spread = spec is not None and not spec.tags.isdisjoint(OVERLAPPING)
+        if spread:
+            return f"writes into {node.writes}, whose elements overlap"
+        name = None if maker is None else maker.writes or maker.views
+    return ""
 
 
 def alias_classes(graph: Graph) -> Mapping[str, str]:

@@ -30,9 +30,10 @@ _PUBLISHED = {"keyword": FREEFUZZ("argument"), "default": FREEFUZZ("argument")}
 
 def kinds_of(framework: str) -> tuple[str, ...]:
     """Kinds of forms that some operator has for a framework besides its plainest."""
-    found = {
-        form_kind(name) for spec in OPS.values() for name in list(spec.forms.get(framework, {}))[1:]
-    }
+    found: set[str] = set()
+    for spec in OPS.values():
+        kinds = [form_kind(name) for name in spec.forms.get(framework, {})]
+        found.update(kind for kind in kinds[1:] if kind != kinds[0])
     return tuple(kind for kind in FORM_NAMES if kind in found)
 
 
