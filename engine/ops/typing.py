@@ -13,8 +13,9 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from engine.errors import BadInput, ConstraintViolated
+from engine.ir.check import fault
 from engine.ir.graph import Graph, Node, Region
-from engine.ir.text import parse_nodes
+from engine.ir.text import parse_nodes, print_node
 from engine.ir.types import Dense, Tuple, Type
 from engine.ops.spec import OPS, OpCall, OpSpec, call_of
 
@@ -22,6 +23,7 @@ __all__ = [
     "ITEM",
     "bind",
     "call_of_node",
+    "check_types",
     "infer_node",
     "parse_body",
     "retype",
@@ -173,6 +175,21 @@ def retype(graph: Graph, dirty: Iterable[str] | None = None) -> Graph:
                 changed.add(node.name)
         nodes.append(node)
     return graph.with_nodes(nodes)
+
+
+def check_types(graph: Graph) -> None:
+    """Raise `InvalidGraph` where a declared type or effect is not what the operator says.
+
+    For graphs that people or files give; our own edits end in `retype`. Run `ir.check` first.
+    """
+    for node in graph.nodes:
+        try:
+            right = retype_node(node, graph.types)
+        except (BadInput, ConstraintViolated) as refusal:
+            raise fault(graph, node.name, f"{node.name}: {refusal}") from refusal
+        if right != node:
+            seen, expected = print_node(node), print_node(right)
+            raise fault(graph, node.name, f"{node.name}: saw {seen}, expected {expected}")
 
 
 def parse_body(text: str, types: Mapping[str, Type]) -> tuple[Node, ...]:

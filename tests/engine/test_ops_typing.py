@@ -1,14 +1,15 @@
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 
-from engine.errors import BadInput, ConstraintViolated
+from engine.errors import BadInput, ConstraintViolated, InvalidGraph
 from engine.ir.graph import Graph
-from engine.ir.text import parse_graph, print_node
+from engine.ir.text import parse_graph, print_graph, print_node
 from engine.ir.types import Dense, Tuple, dense
-from engine.ops.typing import bind, infer_node, parse_body, retype, spec_of
+from engine.ops.typing import bind, check_types, infer_node, parse_body, retype, spec_of
 from tests.sample_rows import sample_rows
 from tests.strategies import operator_graphs
 
@@ -154,6 +155,28 @@ def test_retyping_raises_where_an_operator_refuses() -> None:
     narrow = replace(GRAPH.inputs[1], type=dense("float16", 5, 4))
     with pytest.raises(ConstraintViolated, match="operand w has dtype float16"):
         retype(replace(GRAPH, inputs=(GRAPH.inputs[0], narrow)), {"w"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "d: float32[4,3]",
+            "d: float32[4,4]",
+            "d: saw d: float32[4,4] = .* expected d: float32[4,3]",
+        ),
+        ("s_neg(a)", "s_nag(a)", "operator of d: saw s_nag, expected s_neg"),
+        ("s_neg(a)", "s_neg(a; k=1)", "attributes .*k"),
+        ("s_neg(a)", "s_neg(a) views a", "saw d: .* views a, expected d"),
+    ],
+)
+def test_graph_with_a_wrong_type_is_refused_with_its_lines(
+    old: str, new: str, message: str
+) -> None:
+    check_types(GRAPH)
+    with pytest.raises(InvalidGraph, match=re.escape(message).replace(r"\.\*", ".*")) as caught:
+        check_types(parse_graph(print_graph(GRAPH).replace(old, new)))
+    assert ">    7 |   d: " in str(caught.value)
 
 
 def test_operands_stand_in_their_slots() -> None:
