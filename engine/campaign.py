@@ -431,9 +431,9 @@ class Campaign:
         self.findings = read.integer("findings")
         self.restarts = read.integer("restarts")
         self.policy.restore(read.mapping("policy"))
-        self.counts = Counts.from_json(read.mapping("counts"))
-        self.known = Counter(read.mapping("known"))
-        self.seen_events = set(read.sequence("seen"))
+        self.counts = Counts.from_json(read.counts("counts"))
+        self.known = Counter(read.numbers("known"))
+        self.seen_events = {int(str(one)) for one in read.sequence("seen")}
         return tuple(str(one) for one in read.sequence("lineage"))
 
 
@@ -459,6 +459,13 @@ class _Reader:
         if not isinstance(found, Mapping):
             raise BadInput(f"{self.thing} field {name}", seen=found, expected="an object")
         return dict(found)
+
+    def numbers(self, name: str) -> dict[str, int]:
+        return {key: int(str(value)) for key, value in self.mapping(name).items()}
+
+    def counts(self, name: str) -> dict[str, dict[str, int]]:
+        found = self.mapping(name)
+        return {key: _Reader(found, f"{self.thing} {name}").numbers(key) for key in found}
 
     def sequence(self, name: str) -> list[object]:
         found = self.data.get(name)

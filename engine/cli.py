@@ -194,7 +194,7 @@ def _modes(given: argparse.Namespace) -> tuple[str, ...]:
 def _replay(given: argparse.Namespace) -> int:
     with Pool() as pool:
         trial, _ = _trial(given, Bench(pool, _modes(given)))
-    rows = [
+    rows: list[dict[str, object]] = [
         {
             "mode": mode,
             "status": one.status.value,

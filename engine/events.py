@@ -13,7 +13,14 @@ from typing import TypeAlias
 
 from engine.finding import Finding
 
-__all__ = ["CampaignFinished", "CampaignStarted", "Event", "FindingFound", "RoundFinished", "to_json"]
+__all__ = [
+    "CampaignFinished",
+    "CampaignStarted",
+    "Event",
+    "FindingFound",
+    "RoundFinished",
+    "to_json",
+]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -196,7 +197,7 @@ def _number(value: object) -> str:
     return str(value) if isinstance(value, np.floating) else repr(value)
 
 
-_FORMATTER = {"float_kind": lambda one: _number(one), "complex_kind": repr}
+_FORMATTER: Any = {"float_kind": lambda one: _number(one), "complex_kind": repr}
 
 
 def _layout(given: Input, framework: str) -> str:

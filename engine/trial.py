@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 from engine.errors import ConstraintViolated
 from engine.executors.apis import public_api
 from engine.executors.outcome import Array, Outcome, Status
-from engine.executors.pool import Pool
+from engine.executors.pool import Document, Pool
 from engine.executors.reference import evaluate
 from engine.ir.case import Case
 from engine.ir.digest import blob_digest
@@ -22,7 +23,7 @@ from engine.ops import OPS
 from engine.ops.spec import call_of
 from engine.oracles.comparison import BASELINE, Comparison, Gradients, framework_of
 from engine.oracles.judge import judge
-from engine.oracles.referee import Referee
+from engine.oracles.referee import Floats, Referee, as_float64
 from engine.oracles.verdict import Kind, Ruling, Verdict
 
 __all__ = ["Bench", "Trial", "failed_with", "referenced_modes"]
@@ -55,7 +56,7 @@ class Bench:
 
     pool: Pool
     modes: tuple[str, ...]
-    _documented: dict[tuple[str, str], bool | None] = field(default_factory=dict)
+    _documents: dict[tuple[str, str], Document] = field(default_factory=dict)
 
     def trial(
         self,
@@ -88,23 +89,18 @@ class Bench:
             case,
             outcomes,
             _referees(case, blobs),
-            self.lists_cpu(case.graph),
+            _Documentation(self, case.graph).lists_cpu,
+            _Documentation(self, case.graph).promises_view,
             self._gradients(case, blobs, outcomes),
         )
         return Trial(case, comparison, judge(comparison), len(outcomes))
 
     # ------------------------------------------------------------------------ documentation
-    def lists_cpu(self, graph: Graph) -> _ListsCpu:
-        return _ListsCpu(self, graph)
-
-    def document(self, framework: str, api: str) -> bool | None:
-        """Whether the documentation of an API lists CPU; None where it does not say."""
-        known = self._documented
-        if (framework, api) not in known:
-            found = self.pool.document(framework, (api,)).get(api)
-            platforms = found.platforms if found is not None else None
-            known[framework, api] = None if platforms is None else "CPU" in platforms
-        return known[framework, api]
+    def document(self, framework: str, api: str) -> Document:
+        """What the documentation says about an API, asked for once."""
+        if (framework, api) not in self._documents:
+            self._documents[framework, api] = self.pool.document(framework, (api,))[api]
+        return self._documents[framework, api]
 
     # ---------------------------------------------------------------------------- gradients
     def _gradients(
@@ -127,7 +123,7 @@ def referenced_modes(framework: str, modes: Sequence[str]) -> tuple[str, ...]:
 
 def _referees(case: Case, blobs: Mapping[str, Array]) -> tuple[Referee, ...]:
     """One referee for each call of the plan."""
-    referees = []
+    referees: list[Referee] = []
     for call in case.plan.calls:
         given = {one.name: one for one in call.inputs}
         inputs = tuple(given.get(one.name, one) for one in case.graph.inputs)
@@ -144,11 +140,28 @@ def _writes_inputs(graph: Graph) -> bool:
 
 
 @dataclass(frozen=True)
-class _ListsCpu:
+class _Documentation:
+    """What is documented about the forms that the nodes of a graph are written in."""
+
     bench: Bench
     graph: Graph
 
-    def __call__(self, framework: str, node: Node) -> bool | None:
+    def lists_cpu(self, framework: str, node: Node) -> bool | None:
+        found = self._of(framework, node)
+        if found is None or found.platforms is None:
+            return None
+        return "CPU" in found.platforms
+
+    def promises_view(self, framework: str, node: Node) -> bool:
+        """PyTorch documents its views as such; MindSpore where a page says that data is shared."""
+        if framework == "torch":
+            return True
+        found = self._of(framework, node)
+        return found is not None and bool(
+            re.search(r"\bshares? (the )?(data|memory|stor)", found.text)
+        )
+
+    def _of(self, framework: str, node: Node) -> Document | None:
         spec = OPS.get(node.op)
         if spec is None:
             return None
@@ -233,15 +246,15 @@ class _Smooth:
             scale = np.maximum(np.abs(left), np.abs(right))
             return bool(np.all(np.abs(left - right) <= 1e-2 * scale + 1e-4))
 
-    def _loss(self, name: str, index: tuple[int, ...], value: float) -> Array:
+    def _loss(self, name: str, index: tuple[int, ...], value: float) -> Floats:
         """The outputs that the loss reads, flat and one after another."""
         values = {key: array.copy() for key, array in self._start.items()}
         values[name][index] = value
         answers = evaluate(self.case.graph, values, dtype="float64")
         outputs = self.case.graph.outputs
         chosen = self.case.plan.loss_outputs or range(len(outputs))
-        parts = [answers[outputs[at]] for at in chosen]
-        return np.concatenate([part.ravel().astype(np.float64) for part in parts])
+        parts = [as_float64(answers[outputs[at]]).ravel() for at in chosen]
+        return np.concatenate(parts)
 
 
 def failed_with(trial: Trial, key: str) -> bool:

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from engine.errors import BadInput
 from engine.executors.environment import Environment, default_environments, require_folder
 from engine.executors.lowering import Lowered, Unsupported, lower
@@ -31,7 +33,9 @@ from engine.executors.processes import (
 )
 from engine.executors.request import Job, of_case, outcome, request, settled
 from engine.executors.worker import protocol
-from engine.ir.case import Case
+from engine.ir.case import Case, Plan
+from engine.ir.graph import Init, Input
+from engine.ir.types import Type, dense
 from engine.ir.values import materialise
 
 __all__ = ["GIB", "Document", "Pool"]
@@ -41,6 +45,7 @@ Blobs: TypeAlias = Mapping[str, Array]
 
 _CASES = {"torch": 200, "mindspore": 150}  # MindSpore keeps 2 MB of every graph it compiles
 _GROWTH = 1 * GIB
+_KEPT_BYTES = 1 * GIB
 _OF_ZYGOTE = "the death of its zygote"
 _ZYGOTE_DEATHS = 2  # which are nobody's fault, until one case sees this many and one more
 _IDLE_IMPORT = {
@@ -73,6 +78,29 @@ class _Side:
 
 
 @dataclass
+class _Arrays:
+    """Arrays made of initialisers, kept for the next case: mutants share their parent's weights."""
+
+    kept: dict[tuple[Type, Init], Array] = field(default_factory=dict)
+    size: int = 0
+
+    def of(self, inputs: Sequence[Input], blobs: Blobs) -> dict[str, Array]:
+        return {given.name: self._one(given, blobs) for given in inputs}
+
+    def _one(self, given: Input, blobs: Blobs) -> Array:
+        key = (given.type, given.init)
+        found = self.kept.get(key)
+        if found is None:
+            found = materialise([replace(given, alias="")], blobs)[given.name]
+            if self.size + found.nbytes > _KEPT_BYTES:
+                self.kept.clear()
+                self.size = 0
+            self.kept[key] = found
+            self.size += found.nbytes
+        return found
+
+
+@dataclass
 class Pool:
     """Zygotes and workers for one thread of one process; a context manager.
 
@@ -87,6 +115,7 @@ class Pool:
     address_space: int = 4 * GIB
     on_status: Callable[[str], None] | None = None
     _sides: dict[str, _Side] = field(init=False, default_factory=dict)
+    _arrays: _Arrays = field(init=False, default_factory=lambda: _Arrays())
     _numbers: itertools.count[int] = field(init=False, default_factory=itertools.count)
 
     def __post_init__(self) -> None:
@@ -158,7 +187,10 @@ class Pool:
         if record not in ("", "facts", "values"):
             raise BadInput("record", seen=repr(record), expected='"", "facts" or "values"')
         rows = [mode_named(name) for name in modes]
-        calls = _arrays(case, blobs or {})
+        calls = tuple(
+            (inputs, settled(inputs, self._arrays.of(inputs, blobs or {})))
+            for inputs in of_case(case)
+        )
         done: dict[str, Outcome] = {}
         jobs: list[Job] = []
         for row in rows:
@@ -396,14 +428,6 @@ def _is_spent(worker: Worker, job: Job, answer: Mapping[str, Any]) -> bool:
 
 
 # ------------------------------------------------------------------------------------- outcomes
-def _arrays(case: Case, blobs: Blobs) -> tuple[tuple[Sequence[Any], Mapping[str, Array]], ...]:
-    """For each call the inputs in effect and their arrays; equal inputs are made once."""
-    calls = []
-    for inputs in of_case(case):
-        calls.append((inputs, settled(inputs, materialise(inputs, blobs))))
-    return tuple(calls)
-
-
 def _unsupported(job: Job, reason: str) -> Outcome:
     return Outcome(job.mode.name, Status.UNSUPPORTED, reason=reason, source=job.lowered.source)
 
@@ -448,12 +472,6 @@ def _node_in(text: str, path: Path, lowered: Lowered) -> str:
 
 def _warm_job() -> Job:
     """The smallest case that needs a kernel."""
-    import numpy as np
-
-    from engine.ir.case import Plan
-    from engine.ir.graph import Input
-    from engine.ir.types import dense
-
     x = Input("x", dense("float32", 8))
     lowered = Lowered(
         framework="torch",

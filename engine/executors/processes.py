@@ -30,6 +30,8 @@ _ENTRY = Path(__file__).parent / "worker" / "__main__.py"
 _IMPORT_SECONDS = 300
 _CONTROL_SECONDS = 60
 _TAIL = 6000
+_SLICE = 2.0
+_MOST_PATIENCE = 6
 
 
 class Late(Exception):
@@ -206,6 +208,43 @@ class Zygote:
             self.process.wait()
 
 
+# ------------------------------------------------------------------------------------- patience
+class _Patience:
+    """Tells a worker that hangs from one that a busy machine keeps from computing.
+
+    A deadlock uses no processor time; a loop without end has used all its time soon enough.
+    """
+
+    def __init__(self, group: int, seconds: float) -> None:
+        self.group = group
+        self.seconds = seconds
+        self.began = time.monotonic()
+        self.first = self.last = group_cpu_seconds(group)
+
+    def is_left(self) -> bool:
+        """Whether to wait for another slice."""
+        now = group_cpu_seconds(self.group)
+        advanced, self.last = now - self.last, now
+        return (
+            advanced > _SLICE / 100
+            and now - self.first < self.seconds
+            and time.monotonic() - self.began < _MOST_PATIENCE * self.seconds
+        )
+
+
+def group_cpu_seconds(group: int) -> float:
+    """Processor time of a process group so far: of its processes and of their ended children."""
+    ticks = 0
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it ended meanwhile
+        if int(fields[2]) == group:
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 # --------------------------------------------------------------------------------------- worker
 @dataclass
 class Worker:
@@ -222,8 +261,13 @@ class Worker:
     def ask(
         self, message: dict[str, Any], blocks: Sequence[Block], *, seconds: float
     ) -> Steps[tuple[dict[str, Any], list[Block]]]:
-        """The final answer to a request; raises `Late` or `protocol.Closed`."""
+        """The final answer to a request; raises `Late` or `protocol.Closed`.
+
+        `seconds` of waiting, and more as long as the worker is kept from computing by a busy
+        machine: while it and what it started advance, but have computed less than that.
+        """
         until = time.monotonic() + seconds
+        patience = _Patience(self.pid, seconds)
         self.phase = "start"
         self.link.settimeout(seconds)
         try:
@@ -231,7 +275,13 @@ class Worker:
         except TimeoutError:
             raise Late from None
         while True:
-            answer, arrays = yield from said(self.link, until - time.monotonic())
+            try:
+                answer, arrays = yield from said(self.link, until - time.monotonic())
+            except Late:
+                if not patience.is_left():
+                    raise
+                until = time.monotonic() + _SLICE
+                continue
             if "phase" not in answer:
                 return answer, arrays
             self.phase = answer["phase"]

@@ -13,7 +13,7 @@ from engine.ir.digest import blob_digest
 from engine.ir.graph import Graph, Input, Node, StoredBlob
 from engine.ir.types import Dense, Tuple, is_float
 
-__all__ = ["cut", "neighbourhood"]
+__all__ = ["alias_root", "cut", "neighbourhood"]
 
 Array = npt.NDArray[np.generic]
 
@@ -82,21 +82,22 @@ def _closure(graph: Graph, inside: set[str]) -> set[str]:
             for used in graph.by_name[name].uses:
                 if isinstance(graph.types[used], Tuple):
                     wanted.add(used)
-        for root in {_root(graph, graph.by_name[one].writes) for one in inside} - {None}:
-            wanted |= {node.name for node in graph.nodes if _root(graph, node.name) == root}
+        written = (graph.by_name[one].writes for one in inside)
+        for root in {alias_root(graph, one) for one in written if one is not None}:
+            wanted |= {node.name for node in graph.nodes if alias_root(graph, node.name) == root}
         wanted = {name for name in wanted if name in graph.by_name}
         if wanted == inside:
             return inside
         inside = wanted
 
 
-def _root(graph: Graph, name: str | None) -> str | None:
-    """The first value of an alias class."""
+def alias_root(graph: Graph, name: str) -> str:
+    """The first value of a value's alias class; an input where it begins there."""
     while name in graph.by_name:
-        node: Node = graph.by_name[name]
+        node = graph.by_name[name]
         before = node.writes or node.views
         if before is None:
-            return name
+            break
         name = before
     return name
 

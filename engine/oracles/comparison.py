@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from engine.executors.outcome import Array, Outcome, Status
 from engine.ir.case import Case
-from engine.ir.graph import Node
+from engine.ir.graph import Graph, Node
+from engine.ir.window import alias_root
 from engine.ops import OPS
 from engine.oracles.referee import Referee
 
@@ -35,13 +36,18 @@ class Gradients:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`referees`: one for each call of the plan. `lists_cpu(framework, node)`: whether the
-    documentation of the form a node is written in lists CPU; None where it does not say."""
+    """`referees`: one for each call of the plan.
+
+    `lists_cpu(framework, node)`: whether the documentation of the form a node is written in lists
+    CPU; None where it does not say. `promises_view`: whether it says that the result of a view
+    operator shares storage with its operand.
+    """
 
     case: Case
     outcomes: Mapping[str, Outcome]
     referees: tuple[Referee, ...]
     lists_cpu: Callable[[str, Node], bool | None]
+    promises_view: Callable[[str, Node], bool] = lambda framework, node: framework == "torch"
     gradients: Gradients | None = None
     parent: Mapping[str, Outcome] = field(default_factory=dict)
 
@@ -72,6 +78,25 @@ class Comparison:
                     tainted.add(node.writes)
         return frozenset(tainted)
 
+    def unpromised_views(self, framework: str, name: str) -> tuple[str, ...]:
+        """Operators that `name` depends on, whose result is written to or read as a view although
+        the framework does not say that it is one."""
+        graph = self.case.graph
+        needed = {name, *_ancestors(graph, name)}
+        written = {alias_root(graph, node.writes) for node in graph.nodes if node.writes}
+        return tuple(
+            node.op
+            for node in graph.nodes
+            if node.views
+            and node.name in needed | _aliases(graph, needed)
+            and alias_root(graph, node.views) in written
+            and not self.promises_view(framework, node)
+        )
+
+    def all_accused(self, framework: str, wrong: Collection[str]) -> bool:
+        """Whether no mode of the framework answered otherwise."""
+        return all(mode in wrong for mode in self.ok if framework_of(mode) == framework)
+
     def witnesses(self, mode: str, agreeing: set[str]) -> tuple[str, ...]:
         """Modes that side with the referee and can testify against `mode`: any mode of another
         framework, and for a compiled mode its own framework's baseline."""
@@ -82,6 +107,23 @@ class Comparison:
             if framework_of(other) != framework
             or (other == BASELINE[framework] and mode != BASELINE[framework])
         )
+
+
+def _ancestors(graph: Graph, name: str) -> set[str]:
+    found: set[str] = set()
+    pending = [name]
+    while pending:
+        node = graph.by_name.get(pending.pop())
+        for used in node.uses if node else ():
+            if used not in found:
+                found.add(used)
+                pending.append(used)
+    return found
+
+
+def _aliases(graph: Graph, names: set[str]) -> set[str]:
+    roots = {alias_root(graph, name) for name in names}
+    return {node.name for node in graph.nodes if alias_root(graph, node.name) in roots}
 
 
 def framework_of(mode: str) -> str:

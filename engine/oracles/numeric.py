@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from engine.executors.outcome import Array
 from engine.ir.types import is_float, numpy_dtype
-from engine.oracles.referee import Referee, as_float64
+from engine.oracles.referee import Floats, Referee, as_float64
 
 __all__ = ["DEFAULT_TOLERANCE", "MARGIN", "Gap", "gap", "nonfinite_classes", "tolerance_of"]
 
@@ -22,6 +23,7 @@ DEFAULT_TOLERANCE: dict[str, tuple[float, float]] = {
 }
 # A difference counts when it exceeds the floor this many times.
 MARGIN = 8.0
+Classes = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def tolerance_of(dtype: str) -> tuple[float, float]:
     return DEFAULT_TOLERANCE.get(dtype, (0.0, 0.0))
 
 
-def nonfinite_classes(array: Array) -> Array:
+def nonfinite_classes(array: Floats) -> Classes:
     """0 finite, 1 NaN, 2 +Inf, 3 -Inf, elementwise."""
     classes = np.zeros(array.shape, dtype=np.int8)
     classes[np.isnan(array)] = 1
@@ -77,8 +79,10 @@ def gap(answer: Array, dtype: str, referee: Referee, name: str) -> Gap | None:
             (classes != wanted).any()
         )
         if not suspicious:
-            units = _greatest(error / np.where(allowed > 0, allowed, 1), finite)
-            return Gap(units[0] if allowed.any() else 0.0, units[1], 0, units[2])
+            scaled = error / np.where(allowed > 0, allowed, 1)
+            units, _, worst = _greatest(scaled, finite)
+            raw = float(error[worst]) if worst or not error.ndim else 0.0
+            return Gap(units if allowed.any() else 0.0, raw, 0, worst)
         floor = referee.floor(name)
         smoothed = np.maximum(floor, _typical(floor))
         limit = np.maximum(allowed, MARGIN * smoothed)
@@ -102,8 +106,8 @@ def gap(answer: Array, dtype: str, referee: Referee, name: str) -> Gap | None:
 
 
 def _excused(
-    referee: Referee, name: str, classes: Array, exact: Array, floor: Array, dtype: str
-) -> Array:
+    referee: Referee, name: str, classes: Classes, exact: Floats, floor: Floats, dtype: str
+) -> npt.NDArray[np.bool_]:
     """Where a wrong class says nothing: NumPy in the working dtype has it too, rounding reaches it,
     or the exact value does not fit the dtype."""
     working = nonfinite_classes(as_float64(referee.working[name]))
@@ -117,15 +121,15 @@ def _excused(
 def _greatest_of(dtype: str) -> float:
     import ml_dtypes  # the only finfo that knows bfloat16
 
-    return float(ml_dtypes.finfo(numpy_dtype(dtype)).max)
+    return float(ml_dtypes.finfo(numpy_dtype(dtype)).max)  # type: ignore[no-untyped-call]
 
 
-def _typical(floor: Array) -> float:
+def _typical(floor: Floats) -> float:
     finite = floor[np.isfinite(floor)]
     return float(finite.mean()) if finite.size else 0.0
 
 
-def _greatest(values: Array, where: Array) -> tuple[float, float, tuple[int, ...]]:
+def _greatest(values: Floats, where: npt.NDArray[np.bool_]) -> tuple[float, float, tuple[int, ...]]:
     if not where.any():
         return 0.0, 0.0, ()
     masked = np.where(where, values, -1.0)

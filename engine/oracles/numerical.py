@@ -209,6 +209,10 @@ def _accuse(
                 accused.append(mode)
             else:
                 accused.append(mode)
+        unpromised = comparison.unpromised_views(framework, name) if accused else ()
+        if unpromised and comparison.all_accused(framework, accused):
+            yield f"{name}: {framework} does not promise that {unpromised[0]} is a view"
+            continue
         if accused:
             nonfinite = any(gaps[mode].nonfinite for mode in accused)
             kind = Kind.SECOND_CALL if second else kinds[1] if nonfinite else kinds[0]

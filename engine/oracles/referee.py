@@ -11,15 +11,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from engine.executors.outcome import Array
 from engine.executors.reference import evaluate
 from engine.ir.case import Case
 from engine.ir.types import Dense
 
-__all__ = ["DRAWS", "Referee"]
+__all__ = ["DRAWS", "Floats", "Referee", "as_float64"]
 
 DRAWS = 12
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Referee:
         values = evaluate(graph.with_nodes(nodes, ()), self._copies(), dtype="float64")
         return {name: values[before(name)] for name in graph.types if before(name) in values}
 
-    def floor(self, name: str) -> Array:
+    def floor(self, name: str) -> Floats:
         """Greatest movement of each element over the draws; inf where an element changes class."""
         exact = as_float64(self.exact[name])
         floor = np.zeros(exact.shape)
@@ -104,8 +106,9 @@ class Referee:
         return {name: array.copy() for name, array in self.values.items()}
 
 
-def as_float64(array: Array) -> Array:
+def as_float64(array: Array) -> Floats:
     """The array in float64 (complex: real and imaginary parts on a last axis of extent 2)."""
     if array.dtype.kind == "c":
-        return np.stack([array.real, array.imag], axis=-1).astype(np.float64)
+        wide = array.astype(np.complex128)
+        return np.stack([wide.real, wide.imag], axis=-1)
     return array.astype(np.float64)

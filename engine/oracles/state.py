@@ -56,6 +56,10 @@ def _accuse(
             )
             if not modes:
                 continue
+            unpromised = comparison.unpromised_views(framework, name)
+            if unpromised and comparison.all_accused(framework, modes):
+                yield f"{name}: {framework} does not promise that {unpromised[0]} is a view"
+                continue
             if not any(comparison.witnesses(mode, right) for mode in modes):
                 yield f"{name}: {kind} in {', '.join(modes)}, but no other mode says otherwise"
                 continue

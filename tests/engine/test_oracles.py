@@ -230,7 +230,9 @@ def gradient_ruling(seen: Array, exact: Array, *, is_smooth: bool) -> Verdict:
     outcomes["torch-aot"] = replace(outcomes["torch-aot"], gradients={"x": answer_of(seen)})
     gradients = Gradients({"x": exact}, lambda: ({"x": exact},), lambda name, index: is_smooth)
     referee = Referee(case, materialise(case.graph, {}))
-    comparison = Comparison(case, outcomes, (referee,), lambda framework, node: True, gradients)
+    comparison = Comparison(
+        case, outcomes, (referee,), lambda framework, node: True, gradients=gradients
+    )
     return judge(comparison)
 
 
