@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 __all__ = ["Chart", "Line", "Tick", "line_chart"]
 
-_WIDTH, _HEIGHT = 640, 180
+_WIDTH, _HEIGHT = 800, 210
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 8, 8, 22
 
 
@@ -85,7 +85,7 @@ def _round_values(top: float) -> list[float]:
     """Zero and up to four round values below `top`."""
     magnitude = 10.0 ** (len(str(int(top))) - 1)
     gap = next(
-        part * magnitude for part in (0.1, 0.2, 0.5, 1, 2, 5) if top / (part * magnitude) <= 4
+        part * magnitude for part in (0.1, 0.2, 0.5, 1, 2, 5) if top / (part * magnitude) <= 5
     )
     if top >= 1:
         gap = max(1.0, gap)

@@ -96,6 +96,10 @@ class Progress:
         return sum(count for _, count in self.symptoms)
 
     @property
+    def workers_alive(self) -> tuple[tuple[WorkerHeartbeat, bool], ...]:
+        return tuple((worker, worker.is_alive(self.now)) for worker in self.workers)
+
+    @property
     def mean_seconds(self) -> float | None:
         return self.seconds / self.done if self.done else None
 

@@ -17,7 +17,7 @@ from triage.layout import Box, Curve, Layout, Link, place
 
 __all__ = ["Picture", "fold", "picture", "picture_of_texts", "standalone"]
 
-HOPS = 3
+HOPS = 2
 _MARKS = {"added": "+", "removed": "\N{MINUS SIGN}", "changed": "~"}
 _WORDS = {"added": "added", "removed": "removed", "changed": "changed", "same": "unchanged"}
 _LETTER, _HEIGHT, _MARGIN = 7.4, 40.0, 14.0
@@ -162,11 +162,13 @@ def _svg(
     for stub in stubs:
         parts.append(_stub(stub, layout.centres[stub.id]))
     return format_html(
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="{} {} {} {}" role="img" '
-        'preserveAspectRatio="xMidYMid meet" aria-label="Graph round the change; the table below '
-        'says the same">{}</svg>',
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="{} {} {} {}" width="{}" '
+        'height="{}" role="img" aria-label="Graph round the change; the table below says the same">'
+        "{}</svg>",
         f"{-_MARGIN:.0f}",
         f"{-_MARGIN:.0f}",
+        f"{width:.0f}",
+        f"{height:.0f}",
         f"{width:.0f}",
         f"{height:.0f}",
         _joined(parts),

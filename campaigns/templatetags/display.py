@@ -120,6 +120,18 @@ def share(part: float, whole: float) -> int:
 
 
 @register.filter
+def not_ok(statuses: dict[str, str]) -> list[tuple[str, str]]:
+    """The modes of a round that did not answer, with what they did."""
+    return [(mode, status) for mode, status in statuses.items() if status != "ok"]
+
+
+@register.filter
+def minus(number: int, items: list[object]) -> int:
+    """How many are left when these are taken away."""
+    return number - len(items)
+
+
+@register.filter
 def error(value: float) -> str:
     """A numerical error in three digits."""
     return f"{value:.3g}"
