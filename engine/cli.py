@@ -1,4 +1,4 @@
-"""The engine's own commands: run, replay, judge, minimise; seeds, ops, mutators, modes as tables."""
+"""The engine's own commands: run, replay, judge, minimise, and the tables."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from engine.ir.codec import load_case, save_case
 from engine.ir.text import print_case
 from engine.listing import list_modes, list_mutators, list_ops, list_seeds
 from engine.minimiser import Budget, minimise, renamed
+from engine.ops.typing import check_types
 from engine.runfolder import RunFolder
 from engine.script import write_script
 from engine.seeds import SEEDS
@@ -176,6 +177,7 @@ def _say(text: str) -> None:
 # ------------------------------------------------------------------------------------- one case
 def _load(path: Path) -> tuple[Case, dict[str, Array]]:
     case, blobs = load_case(path)
+    check_types(case.graph)
     return case, dict(blobs)
 
 

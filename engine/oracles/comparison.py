@@ -12,6 +12,7 @@ from engine.ir.graph import Graph, Node
 from engine.ir.window import alias_root
 from engine.ops import OPS
 from engine.oracles.referee import Referee
+from engine.oracles.undefined import undefined_values
 
 __all__ = ["BASELINE", "Comparison", "Gradients", "framework_of"]
 
@@ -67,8 +68,14 @@ class Comparison:
         return tuple(mode for mode in self.modes if framework_of(mode) == framework)
 
     @cached_property
+    def incomparable(self) -> frozenset[str]:
+        """Values of which only dtype and shape are compared: random or undefined ones."""
+        undefined = (undefined_values(self.case.graph, one) for one in self.referees)
+        return self.random_values.union(*undefined)
+
+    @cached_property
     def random_values(self) -> frozenset[str]:
-        """Values that depend on a random operator: only their dtype and shape are compared."""
+        """Values that depend on a random operator."""
         tainted: set[str] = set()
         for node in self.case.graph.nodes:
             spec = OPS.get(node.op)

@@ -95,7 +95,7 @@ def _one_sided(
             (mode,),
             node=failure.node,
             message=normalise(failure.type, failure.message),
-            evidence=(f"{' and '.join(answered)} answer the same call",),
+            evidence=(f"the same call works in {' and '.join(answered)}",),
         )
 
 
@@ -120,7 +120,7 @@ def _everywhere(
         message=normalise(failure.type, failure.message),
         evidence=(
             "the documentation of the call lists CPU",
-            f"{' and '.join(others)} answer the same call",
+            f"the same call works in {' and '.join(others)}",
         ),
     )
 

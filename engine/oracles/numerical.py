@@ -114,7 +114,7 @@ def values(comparison: Comparison) -> Iterator[Divergence | str]:
         answers = _answers(comparison, call)
         for place, name in enumerate(graph.outputs):
             declared = graph.types[name]
-            if name in comparison.random_values or not isinstance(declared, Dense):
+            if name in comparison.incomparable or not isinstance(declared, Dense):
                 continue
             gaps: dict[str, Gap] = {}
             for mode, answer in answers.items():
@@ -249,7 +249,7 @@ def gradients(comparison: Comparison) -> Iterator[Divergence | str]:
         return
     yield from _gradient_raises(comparison)
     referee = comparison.gradients
-    if referee is None:
+    if referee is None or comparison.incomparable.intersection(comparison.case.graph.outputs):
         return
     for given in comparison.case.graph.inputs:
         exact = referee.exact.get(given.name)
