@@ -32,6 +32,7 @@ _CONTROL_SECONDS = 60
 _TAIL = 6000
 _SLICE = 2.0
 _MOST_PATIENCE = 6
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Late(Exception):
@@ -219,7 +220,8 @@ class _Patience:
         self.group = group
         self.seconds = seconds
         self.began = time.monotonic()
-        self.first = self.last = group_cpu_seconds(group)
+        # Between cases the worker is the only process of its group; to ask for it alone is quick.
+        self.first = self.last = _cpu_ticks(Path("/proc") / str(group), group) / _TICKS
 
     def is_left(self) -> bool:
         """Whether to wait for another slice."""
@@ -234,15 +236,16 @@ class _Patience:
 
 def group_cpu_seconds(group: int) -> float:
     """Processor time of a process group so far: of its processes and of their ended children."""
-    ticks = 0
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue  # it ended meanwhile
-        if int(fields[2]) == group:
-            ticks += sum(map(int, fields[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
+    return sum(_cpu_ticks(entry, group) for entry in Path("/proc").glob("[0-9]*")) / _TICKS
+
+
+def _cpu_ticks(process: Path, group: int) -> int:
+    """Ticks of a process and its ended children; 0 where it is of another group, or gone."""
+    try:
+        fields = (process / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return sum(map(int, fields[11:15])) if int(fields[2]) == group else 0
 
 
 # --------------------------------------------------------------------------------------- worker

@@ -19,6 +19,7 @@ from engine.executors import pool as pool_module
 from engine.executors.environment import Environment, probe, require_folder
 from engine.executors.outcome import Outcome, Status
 from engine.executors.pool import Pool
+from engine.executors.processes import group_cpu_seconds
 from tests.executors.jobs import X, job
 
 pytestmark = pytest.mark.framework
@@ -84,6 +85,19 @@ def test_deadline_kills_the_worker_and_says_where_it_was(run: Run) -> None:
     assert found.failure is not None
     assert (found.failure.phase, found.failure.node) == ("call 0", "L4")
     assert run("torch-eager", TORCH).status is Status.OK
+
+
+def test_a_loop_without_end_is_killed_too(run: Run) -> None:
+    found = run("torch-eager", "def forward(x):\n    while True:\n        pass\n", deadline=0.5)
+    assert found.status is Status.TIMEOUT
+
+
+def test_processor_time_of_a_group_grows_with_what_it_computes() -> None:
+    group = os.getpgid(0)
+    before = group_cpu_seconds(group)
+    subprocess.run([sys.executable, "-c", "sum(range(3_000_000))"], check=True)
+    assert group_cpu_seconds(group) > before
+    assert group_cpu_seconds(2**22 + 1) == 0
 
 
 @pytest.mark.parametrize(
@@ -205,6 +219,7 @@ _OWNER = """
     import sys
     from pathlib import Path
     from engine.executors.pool import Pool
+from engine.executors.processes import group_cpu_seconds
     from tests.executors.jobs import job
     source = (
         "import os, subprocess, time\\n"
