@@ -421,6 +421,8 @@ def _block(tensor: Any) -> Block:
     if plain.layout != torch.strided:
         plain = plain.to_dense()
     plain = plain.resolve_conj().resolve_neg().cpu()
+    if plain._is_zerotensor():  # a gradient that autograd never wrote out, such as that of sgn
+        plain = plain.clone()
     if plain.dtype == torch.bfloat16:
         bits = plain.contiguous().view(torch.int16).numpy().view(np.uint16)
         return Block("bfloat16", np.array(bits))
