@@ -50,7 +50,6 @@ for _leaf, _rule, _mint in (
         domain=(-3.9, 3.9),
         mint=_mint,
         torch_aliases=("torch.fix",) if _leaf == "trunc" else (),
-        differentiable=False,
     )
 function(
     "frac",
@@ -90,7 +89,6 @@ op(
     domain=(-3.9, 3.9),
     shapes=ELEMENTWISE_SHAPES,
     tags=("elementwise", "shape-preserving"),
-    differentiable=False,
     limits=no_bfloat16(FLOATS),
     torch=torch_calls(
         "torch.round",
