@@ -7,16 +7,18 @@ layers, orders by barycentre, and columns that settle towards their neighbours' 
 from __future__ import annotations
 
 import itertools
+import math
 import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = ["Box", "Curve", "Layout", "Link", "layered", "place", "with_graphviz"]
 
 _GAP_X, _GAP_Y = 26.0, 44.0
 _DUMMY = 8.0
+_LABEL_HEIGHT = 14
 _SWEEPS = 6
 _POINTS = 72.0
 _SECONDS = 20
@@ -33,15 +35,22 @@ class Box:
 
 @dataclass(frozen=True)
 class Link:
+    """From one box to another; `label_width` is the room that its text needs, 0 without one."""
+
     source: str
     target: str
+    label_width: float = 0.0
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The way of one link: the first point, then triples of Bezier control points."""
+    """The way of one link: the first point, then triples of Bezier control points.
+
+    `label`: centre of the room for its text, None where none was asked for.
+    """
 
     points: tuple[tuple[float, float], ...]
+    label: tuple[float, float] | None = None
 
     @property
     def path(self) -> str:
@@ -61,6 +70,13 @@ class Curve:
     @property
     def end(self) -> tuple[float, float]:
         return self.points[-1]
+
+    @property
+    def arrival(self) -> float:
+        """Direction at the end, in degrees clockwise from the right."""
+        ends = itertools.pairwise(reversed(self.points))
+        (bx, by), (ax, ay) = next(pair for pair in ends if pair[0] != pair[1])
+        return math.degrees(math.atan2(by - ay, bx - ax))
 
 
 @dataclass(frozen=True)
@@ -91,7 +107,8 @@ def with_graphviz(boxes: Sequence[Box], links: Sequence[Link], *, dot: str) -> L
     ]
     # The number of each link travels as its colour, since plain output has no ids.
     lines += [
-        f'{names[link.source]} -> {names[link.target]} [color="{index}"];'
+        f"{names[link.source]} -> {names[link.target]} "
+        f'[arrowhead=none color="{index}"{_room(link)}];'
         for index, link in enumerate(links)
     ]
     done = subprocess.run(
@@ -105,6 +122,14 @@ def with_graphviz(boxes: Sequence[Box], links: Sequence[Link], *, dot: str) -> L
     if done.returncode:
         raise RuntimeError(f"dot: {done.stderr.strip()[:500]}")
     return _from_plain(done.stdout, boxes, links)
+
+
+def _room(link: Link) -> str:
+    """An empty table of the label's size, since Graphviz knows no font of ours."""
+    if not link.label_width:
+        return ""
+    cell = f'<td width="{link.label_width:.0f}" height="{_LABEL_HEIGHT}"></td>'
+    return f' label=<<table border="0" cellpadding="0" cellspacing="0"><tr>{cell}</tr></table>>'
 
 
 def _from_plain(plain: str, boxes: Sequence[Box], links: Sequence[Link]) -> Layout:
@@ -123,7 +148,11 @@ def _from_plain(plain: str, boxes: Sequence[Box], links: Sequence[Link]) -> Layo
             count = int(words[2])
             numbers = [float(word) * _POINTS for word in words[3 : 3 + 2 * count]]
             points = zip(numbers[::2], numbers[1::2], strict=True)
-            curves[int(words[-1])] = Curve(tuple((x, height - y) for x, y in points))
+            label = words[3 + 2 * count : -2]
+            curves[int(words[-1])] = Curve(
+                tuple((x, height - y) for x, y in points),
+                (float(label[1]) * _POINTS, height - float(label[2]) * _POINTS) if label else None,
+            )
     return Layout(width, height, centres, tuple(curves[index] for index in range(len(links))))
 
 
@@ -132,6 +161,9 @@ def layered(boxes: Sequence[Box], links: Sequence[Link]) -> Layout:
     """A layered layout of an acyclic graph; links that would close a cycle do not rank."""
     by_id = {box.id: box for box in boxes}
     rank = _ranks(boxes, links)
+    if any(link.label_width for link in links):
+        # A layer between any two, where texts stand.
+        rank = {name: 2 * depth for name, depth in rank.items()}
     chains, widths, rank = _with_dummies(by_id, links, rank)
     layers: dict[int, list[str]] = defaultdict(list)
     for name, depth in rank.items():
@@ -144,8 +176,13 @@ def layered(boxes: Sequence[Box], links: Sequence[Link]) -> Layout:
     left = min((x[name] - widths[name] / 2 for name in x), default=0.0)
     right = max((x[name] + widths[name] / 2 for name in x), default=0.0)
     spots = {name: (x[name] - left, y[name]) for name in x}
-    curves = tuple(_curve([spots[name] for name in chain], by_id, chain) for chain in chains)
-    return Layout(right - left, height, {name: spots[name] for name in by_id}, curves)
+    curves = []
+    for link, chain in zip(links, chains, strict=True):
+        curve = _curve([spots[name] for name in chain], by_id, chain)
+        if link.label_width and len(chain) > 2:
+            curve = replace(curve, label=spots[chain[len(chain[1:-1]) // 2 + 1]])
+        curves.append(curve)
+    return Layout(right - left, height, {name: spots[name] for name in by_id}, tuple(curves))
 
 
 def _ranks(boxes: Sequence[Box], links: Sequence[Link]) -> dict[str, int]:
@@ -180,6 +217,8 @@ def _with_dummies(
         middle = [f"\0{number}.{depth}" for depth in range(first + step, last, step)]
         for depth, name in zip(range(first + step, last, step), middle, strict=True):
             rank[name], widths[name] = depth, _DUMMY
+        if middle and link.label_width:
+            widths[middle[len(middle) // 2]] = link.label_width
         chains.append([link.source, *middle, link.target])
     return chains, widths, rank
 
@@ -253,13 +292,16 @@ def _separated(wanted: Sequence[float], widths: Sequence[float]) -> list[float]:
 def _heights(
     rows: Sequence[Sequence[str]], by_id: Mapping[str, Box]
 ) -> tuple[dict[str, float], float]:
+    """Centres from above, and the height of all. A row of waypoints alone takes half the gap."""
     y: dict[str, float] = {}
-    at = 0.0
+    at = bottom = 0.0
     for row in rows:
-        tall = max((by_id[name].height for name in row if name in by_id), default=_DUMMY)
+        boxes = [by_id[name].height for name in row if name in by_id]
+        tall = max(boxes, default=float(_LABEL_HEIGHT))
         y.update(dict.fromkeys(row, at + tall / 2))
-        at += tall + _GAP_Y
-    return y, max(0.0, at - _GAP_Y)
+        bottom = at + tall
+        at = bottom + (_GAP_Y if boxes else _GAP_Y / 2)
+    return y, bottom
 
 
 def _curve(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
 from engine.ir.graph import Graph
 from engine.ir.text import parse_case, parse_graph
@@ -20,7 +20,7 @@ __all__ = ["Picture", "fold", "picture", "picture_of_texts", "standalone"]
 HOPS = 2
 _MARKS = {"added": "+", "removed": "\N{MINUS SIGN}", "changed": "~"}
 _WORDS = {"added": "added", "removed": "removed", "changed": "changed", "same": "unchanged"}
-_LETTER, _HEIGHT, _MARGIN = 7.4, 40.0, 14.0
+_LETTER, _SMALL_LETTER, _HEIGHT, _MARGIN = 7.4, 6.3, 40.0, 14.0
 _LINE = 30
 _FOLDED = "folded"
 # Small graphs say the type on every edge; large ones only where something changed.
@@ -57,11 +57,16 @@ def picture(change: GraphDiff, *, diverges: str = "", hops: int | None = HOPS) -
     stubs = _stubs(change, shown)
     boxes = [_box(node) for node in nodes]
     boxes = _with_stubs(boxes, stubs)
-    links = [Link(edge.source, edge.target) for edge in edges]
+    few = len(edges) <= _FEW_EDGES
+    labels = [_edge_label(edge, always=few) for edge in edges]
+    links = [
+        Link(edge.source, edge.target, len(label) * _SMALL_LETTER)
+        for edge, label in zip(edges, labels, strict=True)
+    ]
     links += [Link(stub.source, stub.target) for stub in stubs]
     layout = place(boxes, links)
     return Picture(
-        svg=_svg(layout, boxes, nodes, edges, stubs, diverges),
+        svg=_svg(layout, boxes, nodes, list(zip(edges, labels, strict=True)), stubs, diverges),
         nodes=change.nodes,
         edges=change.edges,
         folded=len(change.nodes) - len(nodes),
@@ -146,15 +151,15 @@ def _svg(
     layout: Layout,
     boxes: Iterable[Box],
     nodes: list[NodeChange],
-    edges: list[EdgeChange],
+    edges: list[tuple[EdgeChange, str]],
     stubs: list[_Stub],
     diverges: str,
 ) -> SafeString:
     sizes = {box.id: box for box in boxes}
     width, height = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN
     parts: list[SafeString] = []
-    for edge, curve in zip(edges, layout.curves, strict=False):
-        parts.append(_edge(edge, curve, all_labels=len(edges) <= _FEW_EDGES))
+    for (edge, label), curve in zip(edges, layout.curves, strict=False):
+        parts.append(_arrow(curve, edge.status, label))
     for curve in layout.curves[len(edges) :]:
         parts.append(_arrow(curve, "folded", ""))
     for node in nodes:
@@ -239,32 +244,30 @@ def _stub(stub: _Stub, centre: tuple[float, float]) -> SafeString:
     )
 
 
-def _edge(edge: EdgeChange, curve: Curve, *, all_labels: bool) -> SafeString:
+def _edge_label(edge: EdgeChange, *, always: bool) -> str:
+    """The type that flows, before and after where it changed; "" where it goes without saying."""
     if edge.status == "changed":
         text = f"{edge.before} → {edge.after}"
-    elif all_labels or edge.status != "same":
+    elif always or edge.status != "same":
         text = edge.after or edge.before
     else:
-        text = ""
-    return _arrow(curve, edge.status, f"{_MARKS.get(edge.status, '')} {text}".strip())
+        return ""
+    return f"{_MARKS.get(edge.status, '')} {text}".strip()
 
 
 def _arrow(curve: Curve, status: str, text: str) -> SafeString:
-    x, y = curve.end
-    before = curve.points[-2]
-    up = -1 if before[1] <= y else 1
-    middle = curve.middle
-    label = (
-        format_html('<text x="{}" y="{}">{}</text>', f"{middle[0]:.1f}", f"{middle[1]:.1f}", text)
-        if text
-        else mark_safe("")
-    )
+    """A curve with its head, turned the way the curve arrives."""
+    left, top = curve.label or curve.middle
+    label = format_html('<text x="{}" y="{}">{}</text>', f"{left:.1f}", f"{top + 3:.1f}", text)
     return format_html(
-        '<g class="g-edge {}"><path d="{}"/><polygon points="{}"/>{}</g>',
+        '<g class="g-edge {}"><path d="{}"/><polygon points="0,0 -8,-3.5 -8,3.5" '
+        'transform="translate({} {}) rotate({})"/>{}</g>',
         status,
         curve.path,
-        f"{x:.1f},{y:.1f} {x - 3.5:.1f},{y + 7 * up:.1f} {x + 3.5:.1f},{y + 7 * up:.1f}",
-        label,
+        f"{curve.end[0]:.1f}",
+        f"{curve.end[1]:.1f}",
+        f"{curve.arrival:.0f}",
+        label if text else "",
     )
 
 

@@ -107,6 +107,20 @@
     if (event.target.matches("[data-pick], [data-pick-all]")) countPicked();
   });
 
+  // ---- what a new campaign will take
+  const told = document.getElementById("estimate");
+  if (told?.dataset.seconds) {
+    const form = told.closest("form");
+    const estimate = () => {
+      const seeds = form.querySelectorAll("[name=seeds]:checked").length;
+      const minutes = (seeds * form.elements.rounds.value * told.dataset.seconds) / 60;
+      const text = minutes < 90 ? `${Math.ceil(minutes)} minutes` : `${(minutes / 60).toFixed(1)} hours`;
+      told.textContent = seeds ? `About ${text} of one worker, at the speed of the rounds run here so far.` : "";
+    };
+    form.addEventListener("input", estimate);
+    estimate();
+  }
+
   // ---- keys, as in mail programs; switched off on the account page
   const rows = () => all("[data-rows] [data-row]");
   const move = (step) => {
