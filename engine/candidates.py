@@ -6,7 +6,7 @@ import bisect
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -94,8 +94,8 @@ class _Block:
 class Candidates:
     """The candidates of one case. Sites of a row are looked for when they are asked for.
 
-    `limit`: at most so many sites of each variant are numbered, drawn by `rng`, so that scoring
-    stays cheap where a row fits everywhere; None numbers them all.
+    `limit`: at most so many candidates of each row are numbered, drawn by `rng`: scoring stays
+    cheap, and a row of many variants or sites does not crowd out others. None numbers them all.
     """
 
     def __init__(
@@ -114,7 +114,6 @@ class Candidates:
         self.variants = pool_variants(pool)
         self._limit, self._rng = limit, rng
         self._found: dict[str, tuple[Site, ...]] = {}
-        self._drawn: dict[str, tuple[Site, ...]] = {}
 
     # ---------------------------------------------------------------- numbering
     def __len__(self) -> int:
@@ -135,18 +134,30 @@ class Candidates:
 
     @cached_property
     def _blocks(self) -> tuple[_Block, ...]:
-        every = (_Block(row, variant, self._numbered(row)) for row, variant in self.variants)
-        return tuple(block for block in every if block.sites)
+        variants: dict[str, list[str]] = {}
+        rows: dict[str, Mutator] = {}
+        for row, variant in self.variants:
+            variants.setdefault(row.name, []).append(variant)
+            rows[row.name] = row
+        return tuple(
+            block
+            for name, row in rows.items()
+            for block in self._numbered(row, variants[name])
+            if block.sites
+        )
 
-    def _numbered(self, row: Mutator) -> tuple[Site, ...]:
-        """The sites of a row that are numbered, the same ones for each of its variants."""
-        if row.name not in self._drawn:
-            sites = self.sites_of(row)
-            if self._limit is not None and self._rng is not None and len(sites) > self._limit:
-                chosen = self._rng.choice(len(sites), size=self._limit, replace=False)
-                sites = tuple(sites[at] for at in sorted(chosen))
-            self._drawn[row.name] = sites
-        return self._drawn[row.name]
+    def _numbered(self, row: Mutator, variants: Sequence[str]) -> Iterator[_Block]:
+        """The row's candidates that are numbered: all, or `limit` of them drawn uniformly."""
+        sites = self.sites_of(row)
+        total = len(sites) * len(variants)
+        if self._limit is None or self._rng is None or total <= self._limit:
+            yield from (_Block(row, variant, sites) for variant in variants)
+            return
+        drawn: dict[int, list[Site]] = {}
+        for at in sorted(self._rng.choice(total, size=self._limit, replace=False).tolist()):
+            drawn.setdefault(at // len(sites), []).append(sites[at % len(sites)])
+        for place, chosen in drawn.items():
+            yield _Block(row, variants[place], tuple(chosen))
 
     @cached_property
     def _ends(self) -> list[int]:
@@ -202,17 +213,12 @@ class Candidates:
         """Features of every numbered candidate, [n, 7], each about in [0, 1]; see `FEATURES`."""
         if not self._blocks:
             return np.zeros((0, len(FEATURES)))
-        table: dict[str, Floats] = {}
         known: dict[tuple[str, str, tuple[str, ...]], Floats] = {}
         rows = []
         for block in self._blocks:
-            name = block.mutator.name
-            if name not in table:
-                table[name] = np.array([self._known_features(one, known) for one in block.sites])
-            row = table[name].copy()
-            row[:, 2] = novelty(
-                self.counts.mutators, _mutator_elements(block.mutator, block.variant)
-            )
+            row = np.array([self._known_features(site, known) for site in block.sites])
+            elements = _mutator_elements(block.mutator, block.variant)
+            row[:, 2] = novelty(self.counts.mutators, elements)
             rows.append(row)
         return np.vstack(rows)
 

@@ -45,10 +45,15 @@ FAMILIES = (
     "bitwise",
     "binary",
     "linear",
-    "sorting",
+    "scan",
     "indexing",
     "several",
+    "joining",
+    "padding",
+    "interpolation",
+    "windows",
     "view",
+    "creation",
     "elementwise",
 )
 """Tags by which operators are grouped, narrowest first: an operator belongs to its first."""

@@ -109,7 +109,7 @@ def values(
     def find(case: Case) -> Iterator[Site]:
         for name, type_, role in kept(case.graph, "values", lambda: tuple(_values(case.graph))):
             if (role in roles if role else computed) and test(type_):
-                yield Site(nodes=() if role else (name,), value=name)
+                yield Site(value=name) if role else _site_at(case.graph, name)
 
     return _sites(find)
 
@@ -160,9 +160,17 @@ def nodes(
     def find(case: Case) -> Iterator[Site]:
         for node in _nodes_of(case.graph, ops):
             if where(case.graph, node):
-                yield Site(nodes=(node.name,), value=node.name)
+                yield _site_at(case.graph, node.name)
 
     return _sites(find)
+
+
+def _site_at(graph: Graph, name: str) -> Site:
+    """The site of a node's result, one object for all rows."""
+    made = kept(graph, "sites", dict[str, Site])
+    if name not in made:
+        made[name] = Site(nodes=(name,), value=name)
+    return made[name]
 
 
 def _nodes_of(graph: Graph, ops: Collection[str] | None) -> Iterable[Node]:
@@ -218,7 +226,7 @@ def _line(graph: Graph, last: Node, ops: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(node.name for node in found)
 
 
-def same_type_pairs(*, near: int = 12) -> Sites:
+def same_type_pairs(*, near: int = 4) -> Sites:
     """A use and another value of the same type that is made before it, not far away.
 
     `detail` names the other value.
