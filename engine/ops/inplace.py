@@ -99,6 +99,9 @@ def _inplace(
             dtypes=allowed,
             source=f"mindspore.Tensor.{leaf}: in-place version of Tensor.{plain}()",
         )
+        mindspore["inplace"] = _statement(
+            written, f"mindspore.Tensor.{leaf}: in-place version of Tensor.{plain}()", allowed
+        )
     op(
         name,
         operands,
