@@ -26,7 +26,8 @@ from django.conf import settings
 from campaigns.environments import engine_environments
 from campaigns.models import Shard
 from campaigns.pulse import Pulse
-from campaigns.slices import SLICE_SECONDS, Slice, run_slice
+from campaigns.slices import SLICE_SECONDS, Engine, Slice, run_slice
+from engine.campaign import campaign
 from engine.executors.pool import Pool
 from engine.finding import Finding
 from triage.recording import record_finding
@@ -50,8 +51,9 @@ def file_finding(finding: Finding, shard: Shard) -> bool:
 class Child:
     """This process as a worker. Nothing is made before it is needed."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, engine: Engine = campaign) -> None:
         self.stopping = threading.Event()
+        self.engine = engine
         self._pool: Pool | None = None
         self._pulse: Pulse | None = None
         self._busy = False
@@ -85,6 +87,7 @@ class Child:
                 on_finding=file_finding,
                 seconds=seconds,
                 is_stopping=self.stopping.is_set,
+                engine=self.engine,
             )
         except StopNowError:
             return Slice(claimed=True)
