@@ -298,7 +298,7 @@ def _gradient_gap(
             moved = as_float64(array) if array is not None else np.full(exact.shape, np.inf)
             if moved.shape != exact.shape:
                 return None
-            shift = np.abs(moved - exact)
+            shift = np.asarray(np.abs(moved - exact))
             shift[np.isnan(moved) & np.isnan(exact)] = 0
             shift[(nonfinite_classes(moved) != nonfinite_classes(exact))] = np.inf
             shift = np.nan_to_num(shift, nan=0.0, posinf=np.inf)

@@ -92,7 +92,7 @@ class Referee:
                 moved = as_float64(draw[name])
                 if moved.shape != exact.shape:
                     return np.full(exact.shape, np.inf)
-                gap = np.abs(moved - exact)
+                gap = np.asarray(np.abs(moved - exact))  # a scalar where there are no axes
                 gap[(moved == exact) | (np.isnan(moved) & np.isnan(exact))] = 0
                 gap[np.isnan(gap)] = np.inf
                 floor = np.maximum(floor, gap)

@@ -293,3 +293,23 @@ plan
         outcomes["mindspore-graph"], np.array([7, 7], np.int32)
     )
     assert ruling(case, outcomes).ruling is Ruling.PASS
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_value_without_axes_is_judged_like_any_other(mode: str) -> None:
+    text = """case 1
+graph total
+  input x: float32[3] = [1.0, 2.0, 3.0]
+  v0: float32[] = sum(x; dim=none, keepdim=false)
+  return v0
+plan
+  call
+  check values state
+"""
+    case = case_of(text)
+    outcomes = right_outcomes(case)
+    outcomes[mode] = with_output(outcomes[mode], np.array(7.0, np.float32))
+    verdict = ruling(case, outcomes)
+    assert [(one.kind, one.modes, one.worst) for one in verdict.divergences] == [
+        (Kind.VALUES, (mode,), ())
+    ]
