@@ -421,8 +421,6 @@ def _block(tensor: Any) -> Block:
     if plain.layout != torch.strided:
         plain = plain.to_dense()
     plain = plain.resolve_conj().resolve_neg().cpu()
-    if plain._is_zerotensor():  # a gradient that autograd never wrote out, such as that of sgn
-        plain = plain.clone()
     if plain.dtype == torch.bfloat16:
         bits = plain.contiguous().view(torch.int16).numpy().view(np.uint16)
         return Block("bfloat16", np.array(bits))
@@ -451,6 +449,8 @@ def _leaf(
             return None
         facts = {"dtype": number.dtype, "shape": [], "kind": type(value).__name__}
         return value_fields(run.blocks, number, facts, array=array, summary=summary)
+    if value._is_zerotensor():  # a gradient that autograd never wrote out, such as that of sgn
+        value = value.clone()
     block = _block(value)
     facts = {"dtype": str(value.dtype).replace("torch.", ""), "shape": list(value.shape)}
     facts.update(_facts(value, owners))
