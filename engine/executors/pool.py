@@ -322,12 +322,15 @@ class Pool:
         try:
             path.write_text(job.lowered.source)
         except OSError as error:
-            raise BadInput(
-                f"scratch folder {self._folder}",
-                seen=error.strerror or error,
-                expected="a writable folder with room",
-            ) from error
+            raise self._no_room(error) from error
         return path
+
+    def _no_room(self, error: OSError) -> BadInput:
+        return BadInput(
+            f"scratch folder {self._folder}",
+            seen=error.strerror or error,
+            expected="a writable folder with room",
+        )
 
     # ------------------------------------------------------------------------------ processes
     def _zygote(self, side: _Side) -> Steps[Zygote]:
@@ -341,15 +344,21 @@ class Pool:
 
     def _worker(self, side: _Side, zygote: Zygote) -> Steps[Worker]:
         if side.worker is None:
-            folder = self._folder / f"worker-{next(self._numbers)}"
             try:
-                side.worker = yield from zygote.fork(folder, self.address_space)
+                side.worker = yield from zygote.fork(self._new_folder(), self.address_space)
             except ZygoteDied:
                 self._abandon(side)
                 zygote = yield from self._zygote(side)
-                folder = self._folder / f"worker-{next(self._numbers)}"
-                side.worker = yield from zygote.fork(folder, self.address_space)
+                side.worker = yield from zygote.fork(self._new_folder(), self.address_space)
         return side.worker
+
+    def _new_folder(self) -> Path:
+        folder = self._folder / f"worker-{next(self._numbers)}"
+        try:
+            folder.mkdir()
+        except OSError as error:
+            raise self._no_room(error) from error
+        return folder
 
     def _retire(self, side: _Side) -> Steps[None]:
         """Kill the worker and forget it."""
@@ -382,12 +391,21 @@ class Pool:
             zygote.stop()
 
     def _documents(self, side: _Side, names: list[str]) -> Steps[dict[str, Any]]:
-        zygote = yield from self._zygote(side)
-        worker = yield from self._worker(side, zygote)
+        """Asked of a worker, a second one where the first turns out to be dead."""
         message = {"kind": "document", "names": names}
-        answer, _ = yield from worker.ask(message, (), seconds=_WARM_SECONDS)
-        documents: dict[str, Any] = answer["documents"]
-        return documents
+        for attempt in range(2):
+            zygote = yield from self._zygote(side)
+            worker = yield from self._worker(side, zygote)
+            try:
+                answer, _ = yield from worker.ask(message, (), seconds=_WARM_SECONDS)
+            except (Late, protocol.Closed):
+                self._abandon(side)
+                if attempt:
+                    raise
+            else:
+                documents: dict[str, Any] = answer["documents"]
+                return documents
+        raise AssertionError("unreachable")
 
     def _warm_inductor(self, side: _Side) -> Steps[None]:
         """Once per pool: find the vector instructions, and once per machine build the header."""

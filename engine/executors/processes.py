@@ -188,7 +188,6 @@ class Zygote:
 
     def fork(self, folder: Path, address_space: int) -> Steps[Worker]:
         """A new worker, working in a folder of its own."""
-        folder.mkdir()
         ours, theirs = socket.socketpair()
         with theirs:
             message = {"kind": "fork", "folder": str(folder), "address_space": address_space}

@@ -219,7 +219,6 @@ _OWNER = """
     import sys
     from pathlib import Path
     from engine.executors.pool import Pool
-from engine.executors.processes import group_cpu_seconds
     from tests.executors.jobs import job
     source = (
         "import os, subprocess, time\\n"
