@@ -5,7 +5,8 @@ Rows are generated from the operator table: a variant for each operator, under i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from engine.errors import ConstraintViolated
 from engine.ir.case import Case
 from engine.ir.graph import Attr, Graph, Node
 from engine.ir.types import Dense, is_float
-from engine.mutators.edits import Draft, legal_attrs
+from engine.mutators.edits import Draft, forms_of, legal_attrs
 from engine.mutators.sites import dense_of, is_floating, nodes, values
 from engine.mutators.spec import (
     BUG_KIND,
@@ -32,9 +33,12 @@ from engine.mutators.spec import (
     mutator,
 )
 from engine.ops.spec import OPS, OpSpec
+from engine.ops.typing import retype_node
 
 # ------------------------------------------------------------------------------ families
 FAMILIES = (
+    "random",
+    "sparse",
     "activation",
     "normalisation",
     "pooling",
@@ -73,14 +77,20 @@ def of_family(family: str) -> frozenset[str]:
 
 def _insertable(spec: OpSpec) -> bool:
     """Whether the operator can be put at a value by itself."""
-    odd = {"control", "random", "inplace", "sparse"}
+    odd = {"control", "inplace"}
     return spec.writes is None and spec.tags.isdisjoint(odd) and spec.name not in COPIES
 
 
-def by_family(*, inline: bool) -> Mapping[str, tuple[str, ...]]:
-    """Family -> operators that keep the type of their first operand (in line), or that need not."""
+def by_family(*, inline: bool, flows: bool = True) -> Mapping[str, tuple[str, ...]]:
+    """Family -> operators that keep the type of their first operand (in line), or that need not.
+
+    `flows`: only those whose result may go on through the model, which a random one or one of
+    unknown extent must not.
+    """
     found: dict[str, list[str]] = {}
     for spec in OPS.values():
+        if flows and not spec.tags.isdisjoint({"random", "dynamic"}):
+            continue
         if _insertable(spec) and ("shape-preserving" in spec.tags) is inline:
             found.setdefault(family_of(spec), []).append(spec.name)
     return {family: tuple(names) for family, names in found.items()}
@@ -183,7 +193,9 @@ def swap(op: str) -> Edit:
 
 def _swappable(family: str) -> tuple[str, ...]:
     return tuple(
-        spec.name for spec in OPS.values() if _insertable(spec) and family_of(spec) == family
+        spec.name
+        for spec in OPS.values()
+        if _insertable(spec) and family_of(spec) == family and not spec.random
     )
 
 
@@ -356,7 +368,7 @@ for _family, _names in by_family(inline=False).items():
         doc=f"A side branch through an operator of the family {_family}, folded back in.",
     )
 for _inline in (True, False):
-    for _family, _names in by_family(inline=_inline).items():
+    for _family, _names in by_family(inline=_inline, flows=False).items():
         mutator(
             f"operator.insertion.output.{_family}{'.same' if _inline else ''}",
             effect=Effect.CHANGING,
@@ -366,3 +378,68 @@ for _inline in (True, False):
             example=("return y", "t = topk(y)\nreturn y, t"),
             doc=f"An operator of the family {_family} at a value, its results as further outputs.",
         )
+
+
+# ------------------------------------------------------------------------------ twins
+def _twin_attrs(draft: Draft, node: Node) -> Node:
+    """The same operator at the same operands, with other attributes."""
+    for attrs in legal_attrs(OPS[node.op], draft.rng):
+        twin = node.with_attrs(**attrs)
+        if repr(twin.attrs) == repr(node.attrs):
+            continue
+        try:
+            return retype_node(twin, draft.types)
+        except ConstraintViolated:
+            continue
+    raise ConstraintViolated(f"{node.op}: no other attributes are legal here")
+
+
+def _twin_forms(draft: Draft, node: Node) -> Node:
+    """The same call in other forms."""
+    held = {one.name for one in draft.inputs}
+    for framework, names in forms_of(node, draft.types, held).items():
+        others = [name for name in names if name != node.form(framework)]
+        if others:
+            node = node.with_form(framework, draft.pick(others))
+    return node
+
+
+def twin(make: Callable[[Draft, Node], Node], *, before: bool) -> Edit:
+    """A changed copy of a node right before or after it, its result a further output.
+
+    What one call leaves behind (a cached plan, a global) must not change the other.
+    """
+
+    def edit(case: Case, site: Site, rng: np.random.Generator) -> Case:
+        node = case.graph.by_name[site.nodes[0]]
+        draft = Draft(case, rng)
+        draft = draft.before(node.name) if before else draft.after(node.name)
+        changed = make(draft, node)
+        if changed == node:
+            raise ConstraintViolated(f"{node.name}: there is only one way to write it")
+        made = draft.put(replace(changed, name=draft.fresh()), plain=True)
+        for part in draft.parts(made, most=2):
+            draft.add_output(part)
+        return draft.finish()
+
+    return edit
+
+
+def _doubled(graph: Graph, node: Node) -> bool:
+    return node.writes is None and not node.regions
+
+
+mutator(
+    "operator.insertion.twin",
+    effect=Effect.CHANGING,
+    sites=nodes(_doubled, ops=frozenset(OPS)),
+    edit={
+        "attributes.before": twin(_twin_attrs, before=True),
+        "attributes.after": twin(_twin_attrs, before=False),
+        "forms.before": twin(_twin_forms, before=True),
+        "forms.after": twin(_twin_forms, before=False),
+    },
+    provenance=BUG_KIND("state between calls"),
+    example=("y = sum(x; dim=0)", "t = sum(x; dim=1)\ny = sum(x; dim=0)\nreturn y, t"),
+    doc="The same operator once more, called otherwise; neither call may disturb the other.",
+)
