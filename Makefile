@@ -82,7 +82,7 @@ test-full: check ## every test, the slow ones too
 
 .PHONY: bench
 bench: .venv/installed ## measure the engine's speed
-	@.venv/bin/flowmut bench
+	@$(PYTHON) -m tests.bench.bench_engine
 	@$(PYTHON) -m tests.bench.bench_executors
 
 # Upkeep ---------------------------------------------------------------------------------------------------------------

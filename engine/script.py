@@ -217,6 +217,9 @@ def _assertion(
     arguments = ", ".join(lowered.inputs)
     prepare = f"setup({', '.join(lowered.setup_inputs)})" if lowered.setup_inputs else ""
     run = _compiled("forward", mode)
+    if mode.startswith("torch-") and run != "forward" and lowered.cotangents:
+        # `loss` calls `forward`, so that compiling it compiles what the loss differentiates.
+        prepare = f"{prepare}\nforward = {run}".strip()
     baseline = BASELINE[divergence.framework]
     match divergence.kind:
         case Kind.DIED:
@@ -351,8 +354,7 @@ def _gradient(case: Case, lowered: Lowered, mode: str) -> str:
     positions = tuple(_wanted(case, lowered))
     if mode.startswith("torch"):
         names = ", ".join(lowered.inputs[at] for at in positions)
-        loss = f"{_compiled('loss', mode)}({arguments})"
-        return f"torch.autograd.grad({loss}, [{names}], allow_unused=True)"
+        return f"torch.autograd.grad(loss({arguments}), [{names}], allow_unused=True)"
     function = f"ms.grad(loss, {positions})"
     return f"{_compiled(function, mode)}({arguments})"
 
