@@ -50,7 +50,7 @@ def write_script(
     case = comparison.case
     lowered = lower(case, divergence.framework)
     values = materialise(case.graph, blobs)
-    mode = divergence.modes[-1]
+    mode = divergence.modes[0]  # the plainest of the accused
     parts = [
         f'"""{title}.\n\n{describe(divergence)}.\n"""',
         _imports(lowered),

@@ -57,7 +57,8 @@ def mutant_of(case: Case, rng: np.random.Generator) -> tuple[Mutant, Callable[[]
         except ConstraintViolated:
             continue
         if made.changed:
-            return made, lambda: again(np.random.default_rng(0))
+            break
+    return made, lambda: again(np.random.default_rng(0))
 
 
 def main() -> None:
