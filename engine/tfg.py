@@ -15,7 +15,8 @@ import networkx as nx
 
 from engine.errors import ConstraintViolated
 from engine.ir.graph import Graph, Node
-from engine.ir.types import Csr, Dense, Scalar, Tuple, Type, contiguous_strides, extent_bound
+from engine.ir.text import print_type
+from engine.ir.types import Dense, Type, contiguous_strides
 from engine.ops.spec import OPS, call_of
 
 __all__ = [
@@ -28,7 +29,6 @@ __all__ = [
     "Requirement",
     "diff",
     "layout_class",
-    "render_type",
 ]
 
 
@@ -190,12 +190,12 @@ class FlowGraph:
         """Nodes: inputs and operators; edges: uses, keyed by operand position, with facts."""
         view: nx.MultiDiGraph[str] = nx.MultiDiGraph(name=self.graph.name)
         for given in self.graph.inputs:
-            view.add_node(given.name, op=given.role, type=render_type(given.type))
+            view.add_node(given.name, op=given.role, type=print_type(given.type))
         for node in self.graph.nodes:
             view.add_node(
                 node.name,
                 op=node.op,
-                type=render_type(node.type),
+                type=print_type(node.type),
                 requirements=tuple(one.message for one in self.requirements(node.name)),
             )
         for node in self.graph.nodes:
@@ -404,7 +404,7 @@ def _input_change(parent: Graph, mutant: Graph, name: str) -> NodeChange:
     status = "added" if before is None else "removed" if after is None else "same"
     if before is not None and after is not None and before != after:
         status = "changed"
-    return NodeChange(name, shown.role, f"{name}: {render_type(shown.type)}", status, "")
+    return NodeChange(name, shown.role, f"{name}: {print_type(shown.type)}", status, "")
 
 
 def _node_change(parent: Graph, mutant: Graph, name: str, renamed: Mapping[str, str]) -> NodeChange:
@@ -437,7 +437,7 @@ def _detail(before: Node, after: Node) -> str:
     if before.operands != after.operands:
         words.append("other operands")
     if before.type != after.type:
-        words.append(f"{render_type(before.type)} to {render_type(after.type)}")
+        words.append(f"{print_type(before.type)} to {print_type(after.type)}")
     return ", ".join(words)
 
 
@@ -459,8 +459,8 @@ def _edge_changes(parent: Graph, mutant: Graph, renamed: Mapping[str, str]) -> I
     }
     for key in dict.fromkeys((*after, *before)):
         source, target, slot = key
-        old = render_type(parent.types[before[key]]) if key in before else ""
-        new = render_type(mutant.types[after[key]]) if key in after else ""
+        old = print_type(parent.types[before[key]]) if key in before else ""
+        new = print_type(mutant.types[after[key]]) if key in after else ""
         status = "removed" if not new else "added" if not old else "same"
         yield EdgeChange(
             source,
@@ -471,20 +471,3 @@ def _edge_changes(parent: Graph, mutant: Graph, renamed: Mapping[str, str]) -> I
             old,
             new,
         )
-
-
-def render_type(type_: Type) -> str:
-    """A type in the spelling of the text form."""
-    match type_:
-        case Dense(dtype, shape, strides):
-            extents = ",".join(
-                str(one) if isinstance(one, int) else f"<={extent_bound(one)}" for one in shape
-            )
-            steps = "" if strides is None else "{" + ",".join(map(str, strides)) + "}"
-            return f"{dtype}[{extents}]{steps}"
-        case Csr(dtype, shape, nnz, index_dtype):
-            return f"csr {dtype}[{shape[0]},{shape[1]}] nnz {nnz} {index_dtype}"
-        case Scalar(kind):
-            return f"scalar {kind}"
-        case Tuple(items):
-            return "(" + ", ".join(render_type(one) for one in items) + ")"

@@ -21,6 +21,7 @@ from engine.ir.values import materialise
 from engine.mutators import MUTATORS, Effect, Mutator
 from engine.mutators.apply import Mutant, apply, touched
 from engine.mutators.edits import Draft
+from engine.mutators.examples import shown
 from engine.mutators.spec import Provenance, mutator, pool_variants
 from engine.ops.typing import retype
 from tests.engine.mutation_cases import FIXTURE, applied, cases_for, plain
@@ -101,6 +102,13 @@ def test_a_changing_row_still_runs_on_the_reference(name: str) -> None:
         graph = mutant.case.graph
         found = evaluate(graph, materialise(graph, {}))
         assert set(graph.outputs) <= set(found) | {f"{one}.0" for one in graph.outputs}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_example_of_a_row_runs(name: str) -> None:
+    before, after = shown(MUTATORS[name])
+    assert before != after
+    assert after
 
 
 def test_no_row_makes_only_mutants_that_other_rows_make() -> None:
