@@ -169,6 +169,8 @@ def engine_finding(**fields: Any) -> Finding:
         environment={"torch": "2.13.0", "python": "3.11.2", "numpy": "1.26.4"},
         seconds=12.5,
     )
+    if "symptom" in fields:
+        fields["symptom"] = Symptom(fields["symptom"])
     return replace(plain, **fields)
 
 

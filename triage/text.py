@@ -23,7 +23,8 @@ _LONG_LINES = 200_000
 def markdown(text: str) -> SafeString:
     """Markdown as HTML; only what a note needs survives, and no picture is fetched."""
     html = nh3.clean(_MARKDOWN.render(text), tags=_TAGS, link_rel="noopener noreferrer nofollow")
-    return mark_safe(html)
+    # nh3 has cleaned it. Long lines scroll, which a keyboard must be able to do.
+    return mark_safe(html.replace("<pre>", '<pre tabindex="0">'))
 
 
 def python(source: str) -> SafeString:

@@ -75,7 +75,7 @@ def chip(value: object, text: str = "") -> SafeString:
 def ago(when: datetime | None) -> SafeString:
     """How long ago, with the exact time in the title; scripts keep it current."""
     if when is None:
-        return format_html('<span class="muted">never</span>')
+        return SafeString('<span class="muted">never</span>')
     local = timezone.localtime(when)
     seconds = (timezone.now() - when).total_seconds()
     text = "just now" if seconds < 60 else f"{timesince(when, depth=1)} ago"
