@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,12 @@ COMPACT = [name for name, seed in SEEDS.items() if seed.scale == "compact"]
 FULL = [name for name, seed in SEEDS.items() if seed.scale == "full"]
 
 
+@cache
+def loaded(name: str) -> Case:
+    """Read once: graphs are immutable."""
+    return load_seed(name)
+
+
 def operators(case: Case) -> set[str]:
     return {node.op for node in case.graph.nodes}
 
@@ -32,14 +39,14 @@ def operators(case: Case) -> set[str]:
 # ------------------------------------------------------------------------------------- the table
 @pytest.mark.parametrize("name", SEEDS)
 def test_the_text_has_the_parameters_that_the_table_says(name: str) -> None:
-    graph = load_seed(name).graph
+    graph = loaded(name).graph
     assert parameter_count(graph) == SEEDS[name].parameters
     assert trainable_count(graph) == SEEDS[name].trainable
 
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_a_seed_is_sound_and_its_text_round_trips(name: str) -> None:
-    case = load_seed(name)
+    case = loaded(name)
     check(case)
     assert parse_case(print_case(case)) == case
     assert retype(case.graph) == case.graph
@@ -47,27 +54,27 @@ def test_a_seed_is_sound_and_its_text_round_trips(name: str) -> None:
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_a_seed_holds_no_stored_weights(name: str) -> None:
-    kinds = {type(one.init) for one in load_seed(name).graph.inputs}
+    kinds = {type(one.init) for one in loaded(name).graph.inputs}
     assert kinds <= {Random, Formula, Literal}
 
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_no_two_weights_of_a_seed_have_the_same_random_numbers(name: str) -> None:
-    weights = [one.init for one in load_seed(name).graph.inputs if one.role == "weight"]
+    weights = [one.init for one in loaded(name).graph.inputs if one.role == "weight"]
     seeds = [init.seed for init in weights if isinstance(init, Random)]
     assert len(set(seeds)) == len(weights)
 
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_every_weight_and_constant_is_used(name: str) -> None:
-    graph = load_seed(name).graph
+    graph = loaded(name).graph
     unused = [one.name for one in graph.inputs if not graph.users[one.name]]
     assert unused == []
 
 
 @pytest.mark.parametrize("name", FULL)
 def test_the_compact_twin_has_the_operators_of_the_full_model(name: str) -> None:
-    assert operators(load_seed(SEEDS[name].twin)) == operators(load_seed(name))
+    assert operators(loaded(SEEDS[name].twin)) == operators(loaded(name))
 
 
 @pytest.mark.parametrize("name", COMPACT)
@@ -83,7 +90,7 @@ def test_an_unknown_seed_is_answered_with_the_closest_and_all_names() -> None:
 
 
 def test_the_tied_embedding_is_one_weight_used_twice() -> None:
-    graph = load_seed("qwen2_5_0_5b").graph
+    graph = loaded("qwen2_5_0_5b").graph
     users = {graph.by_name[name].op for name in graph.users["embed_tokens_weight"]}
     assert users == {"embedding", "linear"}
 
@@ -91,7 +98,7 @@ def test_the_tied_embedding_is_one_weight_used_twice() -> None:
 # ------------------------------------------------------------------------------------ behaviour
 @pytest.mark.parametrize("name", COMPACT)
 def test_the_batch_of_a_compact_seed_may_be_another(name: str) -> None:
-    graph = load_seed(name).graph
+    graph = loaded(name).graph
     first, *others = graph.inputs
     assert isinstance(first.type, Dense)
     wider = replace(first, type=replace(first.type, shape=(5, *first.type.shape[1:])))
@@ -108,7 +115,7 @@ def answer(case: Case, **changed: np.ndarray) -> np.ndarray:
 
 
 def test_every_class_depends_on_every_corner_of_the_image() -> None:
-    case = load_seed("convnextv2_tiny_compact")
+    case = loaded("convnextv2_tiny_compact")
     image = np.asarray(materialise(case.graph, {})["x"])
     before = answer(case)
     for row, column in ((0, 0), (0, -1), (-1, 0), (-1, -1), (40, 30)):
@@ -120,7 +127,7 @@ def test_every_class_depends_on_every_corner_of_the_image() -> None:
 
 
 def test_every_token_moves_all_logits_from_its_place_on_and_none_before() -> None:
-    case = load_seed("qwen2_5_0_5b_compact")
+    case = loaded("qwen2_5_0_5b_compact")
     ids = np.asarray(materialise(case.graph, {})["ids"])
     before = answer(case)
     for place in (0, 11, ids.shape[1] - 1):
@@ -133,7 +140,7 @@ def test_every_token_moves_all_logits_from_its_place_on_and_none_before() -> Non
 
 @pytest.mark.parametrize("name", COMPACT)
 def test_activations_stay_at_a_sane_scale_through_the_depth(name: str) -> None:
-    graph = load_seed(name).graph
+    graph = loaded(name).graph
     values = evaluate(graph, materialise(graph, {}))
     computed = [np.asarray(values[node.name]) for node in graph.nodes]
     # A masked score is the least float32 by design.
@@ -225,6 +232,6 @@ def test_a_constant_without_a_formula_is_refused_by_name() -> None:
 
 
 def test_no_seed_has_an_extent_known_only_after_running() -> None:
-    types = [of for name in COMPACT for of in load_seed(name).graph.types.values()]
+    types = [of for name in COMPACT for of in loaded(name).graph.types.values()]
     extents = [extent for of in types if isinstance(of, Dense) for extent in of.shape]
     assert not any(isinstance(extent, Dynamic) for extent in extents)
