@@ -26,7 +26,7 @@ __all__ = ["Draft", "forms_of", "legal_attrs", "renamed_uses"]
 ORDINARY = (-2.0, 2.0)
 """A domain that reaches at least so far on a side demands nothing there."""
 
-GROWING = frozenset({"exp", "exp2", "expm1", "sinh", "cosh", "square", "i0", "rpow_scalar"})
+GROWING = frozenset({"exp", "exp2", "expm1", "sinh", "cosh", "square", "i0", "rpow_scalar", "exp_"})
 """Operators whose results outgrow float16 or float32 when they are inserted again and again."""
 
 ATTEMPTS = 48

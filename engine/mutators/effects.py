@@ -33,7 +33,7 @@ def on_a_copy(copy: Callable[[Draft, str], str], op: str) -> Edit:
 
     def edit(case: Case, site: Site, rng: np.random.Generator) -> Case:
         draft = Draft(case, rng).after(site.value)
-        target = copy(draft, site.value)
+        target = copy(draft, draft.admit(op, site.value))
         written = _write(draft, op, target)
         draft.redirect(site.value, draft.fit(written, draft.dense(site.value)))
         return draft.finish()
@@ -46,7 +46,7 @@ def beside_a_copy(copy: Callable[[Draft, str], str], op: str) -> Edit:
 
     def edit(case: Case, site: Site, rng: np.random.Generator) -> Case:
         draft = Draft(case, rng).after(site.value)
-        written = _write(draft, op, copy(draft, site.value))
+        written = _write(draft, op, copy(draft, draft.admit(op, site.value)))
         draft.add_output(written)
         return draft.finish()
 
@@ -58,7 +58,7 @@ def through_a_view(view: Callable[[Draft, str], str], op: str) -> Edit:
 
     def edit(case: Case, site: Site, rng: np.random.Generator) -> Case:
         draft = Draft(case, rng).after(site.value)
-        base = draft.emit("clone", site.value)
+        base = draft.emit("clone", draft.admit(op, site.value))
         _write(draft, op, view(draft, base))
         draft.redirect(site.value, base)
         return draft.finish()
