@@ -31,6 +31,7 @@ from engine.ops import (
     searching,
     shape,
     softmax,
+    sparse,
     spread,
 )
 from engine.ops.spec import (
@@ -89,5 +90,6 @@ __all__ = [
     "searching",
     "shape",
     "softmax",
+    "sparse",
     "spread",
 ]

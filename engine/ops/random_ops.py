@@ -37,17 +37,13 @@ def off_row(
 ) -> None:
     """Dropout that is switched off: the identity."""
     mindspore: dict[str, str | Form] = {
+        "function": f"ops.{name}({{x}}, p={{p}}, training=False)",
         "module": Form(
             "{self}({x})",
             setup=(f"{{self}} = nn.{layer}(p={{p}}).set_train(False)",),
             source=f"mindspore.nn.{layer}: in evaluation the input is returned",
         ),
     }
-    if name in ("dropout", "dropout2d", "dropout1d"):
-        mindspore = {
-            "function": f"ops.{name}({{x}}, p={{p}}, training=False)",
-            **mindspore,
-        }
     op(
         f"{name}_eval",
         "x",
@@ -70,7 +66,7 @@ def off_row(
                 source=default(f"torch.nn.functional.{name}", "inplace=False"),
             ),
         },
-        mindspore=limited(FLOATS, mindspore),
+        mindspore=None if name == "alpha_dropout" else limited(FLOATS, mindspore),
         tolerance=EXACT,
         shapes=shapes,
         tags={"dropout", "shape-preserving"},

@@ -676,9 +676,11 @@ op(
     torch={
         "operator": Form("{x}[:, {start}:{stop}:{step}]", when=axis_is(1)),
         "operator_dim0": Form("{x}[{start}:{stop}:{step}]", when=axis_is(0), source=INDEXING),
-        "operator_last": Form("{x}[..., {start}:{stop}:{step}]", when=axis_is(-1)),
+        "operator_last": Form("{x}[..., {start}:{stop}:{step}]", when=axis_is(-1), source=INDEXING),
         "operator_dim2": Form("{x}[:, :, {start}:{stop}:{step}]", when=axis_is(2), source=INDEXING),
-        "operator_back2": Form("{x}[..., {start}:{stop}:{step}, :]", when=axis_is(-2)),
+        "operator_back2": Form(
+            "{x}[..., {start}:{stop}:{step}, :]", when=axis_is(-2), source=INDEXING
+        ),
         "default": Form(
             "{x}[:, {start}:{stop}]",
             when=lambda call: axis_is(1)(call) and call.attr("step") == 1,
@@ -699,11 +701,15 @@ op(
         "operator_dim0": Form(
             "{x}[{start}:{stop}:{step}]", when=axis_is(0), dtypes=MS, source=INDEXING
         ),
-        "operator_last": Form("{x}[..., {start}:{stop}:{step}]", when=axis_is(-1), dtypes=MS),
+        "operator_last": Form(
+            "{x}[..., {start}:{stop}:{step}]", when=axis_is(-1), dtypes=MS, source=INDEXING
+        ),
         "operator_dim2": Form(
             "{x}[:, :, {start}:{stop}:{step}]", when=axis_is(2), dtypes=MS, source=INDEXING
         ),
-        "operator_back2": Form("{x}[..., {start}:{stop}:{step}, :]", when=axis_is(-2), dtypes=MS),
+        "operator_back2": Form(
+            "{x}[..., {start}:{stop}:{step}, :]", when=axis_is(-2), dtypes=MS, source=INDEXING
+        ),
         "default": Form(
             "{x}[:, {start}:{stop}]",
             when=lambda call: axis_is(1)(call) and call.attr("step") == 1,
