@@ -36,7 +36,16 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = ("celery child", "celery main", "zygote", "worker", "web", "supervisor")
+# How often each is drawn. After the supervisor everything starts anew, so it is drawn least.
+KINDS = {
+    "celery child": 3,
+    "celery main": 2,
+    "zygote": 3,
+    "worker": 3,
+    "web": 2,
+    "supervisor": 1,
+}
+_LONGEST_WAIT = 180.0  # seconds for a round, before the next kill
 MODES = ["torch-eager", "torch-aot", "mindspore-pynative"]
 SEEDS = ["convnextv2_tiny_compact", "qwen2_5_0_5b_compact"]
 # What makes the lineage; times and reasons are not part of it.
@@ -225,7 +234,9 @@ def storm(
     faults: list[str] = []
     until = time.monotonic() + seconds
     while sum(done.values()) < kills and time.monotonic() < until and is_open(campaign):
-        time.sleep(rng.uniform(0.5, 9.0))
+        if rng.random() < 0.5:
+            _wait_for_round(running, campaign)
+        time.sleep(rng.uniform(0.2, 6.0))
         running.tend()
         kind = _kill_one(running.var, rng)
         if not kind:
@@ -239,10 +250,20 @@ def storm(
     return done, faults
 
 
+def _wait_for_round(running: Product, campaign: int) -> None:
+    """Half of the kills hit a campaign at work, the others whatever is just starting again."""
+    before, until = len(rounds_on_record(campaign)), time.monotonic() + _LONGEST_WAIT
+    while len(rounds_on_record(campaign)) == before and time.monotonic() < until:
+        if not is_open(campaign):
+            return
+        running.tend()
+        time.sleep(0.5)
+
+
 def _kill_one(var: Path, rng: random.Random) -> str:
     """Kill a process of a kind drawn at random; the kind, "" where there is none of it."""
     every = processes(var)
-    kind = rng.choice(KINDS)
+    kind = rng.choices(list(KINDS), weights=list(KINDS.values()))[0]
     candidates = [one.pid for one in every.values() if kind_of(one, every) == kind]
     if not candidates:
         return ""
