@@ -59,10 +59,12 @@ def _reproducibility(finding: Finding) -> Point:
 
 
 def _size(finding: Finding) -> Point:
-    if finding.minimised_nodes <= _SMALL:
-        return Point(15, f"script of {finding.minimised_nodes} operators")
-    if finding.minimised_nodes <= _READABLE:
-        return Point(8, f"readable script of {finding.minimised_nodes} operators")
+    count = finding.minimised_nodes
+    operators = "1 operator" if count == 1 else f"{count} operators"
+    if count <= _SMALL:
+        return Point(15, f"script of {operators}")
+    if count <= _READABLE:
+        return Point(8, f"readable script of {operators}")
     return Point(0, "long script")
 
 

@@ -146,6 +146,7 @@ def _bucket_of(finding: Finding, now: datetime) -> tuple[Bucket, bool]:
 def _count_member(bucket: Bucket, finding: Finding, now: datetime) -> None:
     """Count a member; the smallest one gives the bucket its title and its verdict."""
     changes: dict[str, object] = {"count": F("count") + 1, "last_seen": max(now, bucket.last_seen)}
+    changes["first_seen"] = min(now, bucket.first_seen)
     points = impact(finding)
     if bucket.count == 0 or finding.minimised_nodes < bucket.minimised_nodes:
         changes |= {

@@ -34,7 +34,7 @@ _LOOKS: dict[str, Look] = {
     "failed": Look("bad", "cross"),
     "new": Look("accent", "dot"),
     "needs_work": Look("warn", "half"),
-    "confirmed": Look("bad", "bolt"),
+    "confirmed": Look("bad", "check"),
     "reported": Look("violet", "up"),
     "fix_claimed": Look("good", "half"),
     "fixed": Look("good", "check"),

@@ -1,0 +1,160 @@
+"""What scripts add, in a real browser, and that everything works without them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.test import Client
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from pytest_django.live_server_helper import LiveServer
+
+from flowmut_web import machine
+from tests import factories
+from triage.models import Bucket
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium. Its driver runs a loop of its own, in which Django would refuse to query."""
+    with sync_playwright() as driver:
+        os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+        found = driver.chromium.launch(executable_path=machine.browser(), args=ARGUMENTS)
+        yield found
+        found.close()
+        del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+def open_page(browser: Browser, live_server: LiveServer, *, scripts: bool = True) -> Page:
+    """A page of somebody who is logged in; an error on its console fails the test."""
+    client = Client()
+    client.force_login(factories.user("ada"))
+    context = browser.new_context(java_script_enabled=scripts, base_url=live_server.url)
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    session = client.cookies["sessionid"].value
+    context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    page = context.new_page()
+    page.on("pageerror", lambda error: pytest.fail(f"{page.url}: {error}"))
+    return page
+
+
+def test_keys_walk_pick_and_open(browser: Browser, live_server: LiveServer) -> None:
+    for title in ("one", "two", "three"):
+        factories.bucket(title=title)
+    page = open_page(browser, live_server)
+    page.goto("/triage/?sort=title")
+    for key in ("j", "j", "k", "x"):
+        page.keyboard.press(key)
+    expect(page.locator("tr.at .title")).to_have_text("one")
+    expect(page.locator("[data-picked]")).to_have_text("1 picked:")
+    page.keyboard.press("?")
+    expect(page.locator("dialog[open]")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("o")
+    expect(page.locator("h1")).to_have_text("one")
+
+
+def test_status_changes_in_place_and_undo_takes_it_back(
+    browser: Browser, live_server: LiveServer
+) -> None:
+    bucket = factories.bucket(title="exp is wrong")
+    page = open_page(browser, live_server)
+    page.goto("/triage/")
+    page.get_by_label("Status of exp is wrong").select_option("confirmed")
+    expect(page.locator("#messages")).to_contain_text("1 bucket changed.")
+    assert Bucket.objects.get(pk=bucket.pk).status == "confirmed"
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#messages")).to_contain_text("Undone for 1 bucket.")
+    assert Bucket.objects.get(pk=bucket.pk).status == "new"
+
+
+def test_script_is_copied_and_picture_zooms(browser: Browser, live_server: LiveServer) -> None:
+    bucket = factories.bucket()
+    page = open_page(browser, live_server)
+    page.goto(bucket.get_absolute_url())
+    page.locator("[data-copy=script-source]").click()
+    expect(page.locator("[data-copy=script-source]")).to_have_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.strip() == factories.SCRIPT.strip()
+    before = page.locator(".picture svg").get_attribute("viewBox")
+    page.locator("[data-zoom=in]").click()
+    assert page.locator(".picture svg").get_attribute("viewBox") != before
+    page.locator("[data-panzoom]").focus()
+    page.keyboard.press("0")
+
+
+def test_preview_follows_what_is_typed(browser: Browser, live_server: LiveServer) -> None:
+    report = factories.report()
+    page = open_page(browser, live_server)
+    page.goto(report.get_absolute_url())
+    page.locator("#id_title").fill("A better title")
+    page.locator("#id_title").press("End")
+    expect(page.locator("#preview")).to_contain_text("A better title")
+
+
+def test_live_page_refreshes_itself_and_stops_when_the_campaign_ended(
+    browser: Browser, live_server: LiveServer
+) -> None:
+    campaign = factories.campaign(status="running")
+    page = open_page(browser, live_server)
+    page.goto(campaign.get_absolute_url())
+    campaign.status = "finished"
+    campaign.save()
+    expect(page.locator("#live .chip").first).to_have_text("Finished", timeout=20_000)
+    assert page.locator("[data-poll]").count() == 0
+
+
+def test_everything_can_be_done_without_scripts(browser: Browser, live_server: LiveServer) -> None:
+    bucket = factories.bucket(title="exp is wrong")
+    page = open_page(browser, live_server, scripts=False)
+    page.goto("/triage/")
+    page.get_by_label("Status of exp is wrong").select_option("confirmed")
+    page.get_by_role("button", name="Set", exact=True).first.click()
+    expect(page.locator("#messages")).to_contain_text("1 bucket changed.")
+    page.goto(bucket.get_absolute_url())
+    page.get_by_role("button", name="Draft report").click()
+    expect(page.locator("h1")).to_contain_text("[torch.compile] exp is wrong")
+    page.get_by_label("Address of the issue").fill("https://github.com/pytorch/pytorch/issues/7")
+    page.get_by_role("button", name="Link", exact=True).click()
+    expect(page.locator(".head")).to_contain_text("Reported")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pages_have_no_serious_accessibility_fault(
+    browser: Browser, live_server: LiveServer, theme: str
+) -> None:
+    campaign = factories.campaign(status="running")
+    shard = factories.shard(campaign=campaign, recorded_rounds=1, rejected_reasons={"no": 2})
+    factories.mutant(shard=shard, round=0)
+    report = factories.report(bucket=factories.bucket(shard=shard))
+    page = open_page(browser, live_server)
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    paths = [
+        "/campaigns/",
+        "/campaigns/new/",
+        "/campaigns/environments/",
+        campaign.get_absolute_url(),
+        "/triage/?symptom=numerical",
+        "/triage/scoreboard/",
+        report.bucket.get_absolute_url(),
+        "/triage/reports/",
+        report.get_absolute_url(),
+        "/account/",
+    ]
+    faults = []
+    for path in paths:
+        page.goto(path)
+        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        faults += [
+            (path, one["id"], one["nodes"][0]["html"][:120])
+            for one in found
+            if one["impact"] in ("serious", "critical")
+        ]
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, f"{path} is wider than the screen"
+    assert faults == []
