@@ -17,14 +17,14 @@ from time import monotonic
 import numpy as np
 
 from engine.candidates import FEATURES, Candidate, Candidates, Counts
-from engine.errors import BadInput, ConstraintViolated
+from engine.errors import BadInput, ConstraintViolated, EngineError
 from engine.events import CampaignFinished, CampaignStarted, Event, FindingFound, RoundFinished
 from engine.executors.lowering import has_form
 from engine.executors.modes import MODES
 from engine.executors.outcome import Answer, Array, Outcome, Status
-from engine.executors.pool import Pool
+from engine.executors.pool import GIB, Pool
 from engine.finding import Finding
-from engine.ir.case import Call, Case, Plan
+from engine.ir.case import Case, Plan
 from engine.ir.digest import digest
 from engine.ir.graph import Graph
 from engine.ir.text import parse_case, print_case
@@ -38,7 +38,7 @@ from engine.seeds import load_seed, seed_named
 from engine.selection import policy
 from engine.trial import Bench, Trial
 
-__all__ = ["CHECKPOINT_FORMAT", "PRESETS", "Campaign", "Options", "campaign"]
+__all__ = ["CHECKPOINT_FORMAT", "PRESETS", "Campaign", "Options", "address_space", "campaign"]
 
 CHECKPOINT_FORMAT = 1
 _TRIES = 60
@@ -86,6 +86,11 @@ PRESETS: dict[str, dict[str, object]] = {
     "thorough": {"rounds": 2000, "policy": "linucb", "costly_share": 0.3},
     "baseline-random": {"rounds": 500, "policy": "random"},
 }
+
+
+def address_space(seed: str) -> int:
+    """Bytes that a worker may map for a seed: models at full scale carry their weights."""
+    return (16 if seed_named(seed).scale == "full" else 4) * GIB
 
 
 def campaign(
@@ -200,7 +205,7 @@ class Campaign:
             self.chain.facts,
             pool=self.options.pool,
             counts=self.counts,
-            limit=12,
+            limit=32,
             rng=rng,
         )
 
@@ -249,12 +254,14 @@ class Campaign:
             centre = graph.users.get(site.value, ())
         if not centre:
             raise ConstraintViolated("the mutation touches no node")
-        dirty = _downstream(graph, mutant.changed) | {
-            one.name for one in graph.nodes if one.name not in parent.by_name
-        }
+        dirty = _dirty(parent, graph, mutant.changed)
         limit = max(self.options.window, len(centre))
         names = _closed(graph, centre, dirty, limit=limit, without=self._unwritable(graph))
-        window, blobs = cut(mutant.case, names, self.chain.values, plan=_window_plan(mutant.case))
+        if any(call.inputs for call in mutant.case.plan.calls):
+            # A second call with other inputs only makes sense for the whole model.
+            names = tuple(node.name for node in graph.nodes)
+        window, blobs = cut(mutant.case, names, self.chain.values)
+        window = replace(window, plan=_window_plan(mutant.case, window.graph))
         around = neighbourhood(
             parent,
             [one for one in (*names, *site.nodes) if one in parent.by_name],
@@ -320,9 +327,13 @@ class Campaign:
         """A mutant that passed becomes the chain's next graph if all of it runs in eager mode."""
         if trial.verdict.ruling in (Ruling.FAIL, Ruling.ILLEGAL):
             return False, trial.verdict.reason
+        if attempt.candidate.mutator.is_nasty:
+            return False, f"{trial.verdict.reason}; its values would silence the rest of the chain"
         case = replace(attempt.mutant.case, plan=self.seed.plan, claim="")
         try:
-            chain = self._profiled(case, (*self.chain.lineage, attempt.candidate.label))
+            chain = self._advanced(
+                case, attempt.mutant.changed, (*self.chain.lineage, attempt.candidate.label)
+            )
         except _IllegalMutant as error:
             return False, str(error)
         self.chain = chain
@@ -332,15 +343,28 @@ class Campaign:
 
     def _profiled(self, case: Case, lineage: tuple[str, ...]) -> _Chain:
         """Run the whole graph in eager mode with recording on."""
-        outcome = self.bench.pool.run(case, "torch-eager", record="values")
+        facts = self._recorded(case, {})
+        return _Chain(case, _arrays(facts), facts, lineage)
+
+    def _advanced(self, case: Case, changed: tuple[str, ...], lineage: tuple[str, ...]) -> _Chain:
+        """The chain after a mutation: only what the mutation made stale is run again."""
+        graph = case.graph
+        dirty = _dirty(self.chain.case.graph, graph, changed)
+        if not dirty or len(dirty) == len(graph.nodes):
+            return self._profiled(case, lineage)
+        cone, blobs = cut(case, dirty, self.chain.values, plan=self.seed.plan)
+        fresh = self._recorded(cone, blobs)
+        clean = graph.types.keys() - cone.graph.by_name.keys()
+        facts = {name: one for name, one in self.chain.facts.items() if name in clean}
+        made = cone.graph.by_name.keys() | graph.input_by_name.keys()
+        facts |= {name: one for name, one in fresh.items() if name in made}
+        return _Chain(case, _arrays(facts), facts, lineage)
+
+    def _recorded(self, case: Case, blobs: Mapping[str, Array]) -> Mapping[str, Answer]:
+        outcome = self.bench.pool.run(case, "torch-eager", blobs=blobs, record="values")
         if outcome.status is not Status.OK:
             raise _IllegalMutant(_why(outcome))
-        values = {
-            name: answer.array
-            for name, answer in outcome.recorded.items()
-            if answer.array is not None
-        }
-        return _Chain(case, values, outcome.recorded, lineage)
+        return outcome.recorded
 
     def _restart(self) -> None:
         """Begin a new chain from the seed; what was learned stays."""
@@ -437,8 +461,8 @@ class Campaign:
         return tuple(str(one) for one in read.sequence("lineage"))
 
 
-class _IllegalMutant(Exception):
-    """The whole mutant does not run in eager mode."""
+class _IllegalMutant(EngineError):
+    """A whole graph does not run in eager mode."""
 
 
 @dataclass(frozen=True)
@@ -475,20 +499,28 @@ class _Reader:
 
 
 # --------------------------------------------------------------------------------------- shared
-def _window_plan(case: Case) -> Plan:
-    """The plan for a window: a second call with other inputs only makes sense for the whole."""
-    calls = tuple(Call() for _ in case.plan.calls)
-    checks = tuple(dict.fromkeys((*case.plan.checks, "values", "state")))
-    return replace(case.plan, calls=calls, checks=checks, loss_outputs=())
+def _window_plan(case: Case, window: Graph) -> Plan:
+    """The plan for a window: outputs that the loss of the whole leaves out stay out of it."""
+    plan = case.plan
+    checks = tuple(dict.fromkeys((*plan.checks, "values", "state")))
+    if not plan.loss_outputs:
+        return replace(plan, checks=checks)
+    outputs = case.graph.outputs
+    dead = {name for place, name in enumerate(outputs) if place not in plan.loss_outputs}
+    loss = tuple(place for place, name in enumerate(window.outputs) if name not in dead)
+    return replace(plan, checks=checks, loss_outputs=loss)
 
 
-def _downstream(graph: Graph, changed: tuple[str, ...]) -> set[str]:
-    """Nodes whose recorded values no longer hold after the mutation."""
-    dirty = set(changed)
+def _dirty(parent: Graph, graph: Graph, changed: tuple[str, ...]) -> set[str]:
+    """Nodes whose recorded values no longer hold after the mutation, or that are new."""
+    before = parent.input_by_name
+    stale = {one.name for one in graph.inputs if before.get(one.name) != one}
+    stale.update(changed)
+    stale.update(one.name for one in graph.nodes if one.name not in parent.by_name)
     for node in graph.nodes:
-        if dirty.intersection(node.uses):
-            dirty.add(node.name)
-    return dirty
+        if stale.intersection(node.uses):
+            stale.add(node.name)
+    return {name for name in stale if name in graph.by_name}
 
 
 def _closed(
@@ -528,12 +560,16 @@ def _reason(refusal: ConstraintViolated) -> str:
     return f"{kind[0]}: {text}"[:120] if kind[1] else text[:120]
 
 
+def _arrays(facts: Mapping[str, Answer]) -> dict[str, Array]:
+    return {name: answer.array for name, answer in facts.items() if answer.array is not None}
+
+
 def _why(outcome: Outcome) -> str:
     failure = outcome.failure
     said = (
         f"{failure.type}: {failure.message.splitlines()[0]}" if failure and failure.message else ""
     )
-    return f"the whole mutant: {outcome.mode} {outcome.status.value} {said}".strip()
+    return f"the whole graph: {outcome.mode} {outcome.status.value} {said}".strip()
 
 
 def _pairs(trace: tuple[str, ...]) -> tuple[str, ...]:

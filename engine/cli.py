@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from engine.campaign import PRESETS, Options, campaign
+from engine.campaign import PRESETS, Options, address_space, campaign
 from engine.errors import BadInput, EngineError
 from engine.events import CampaignFinished, CampaignStarted, FindingFound, RoundFinished
 from engine.executors.environment import Environment
@@ -161,13 +161,13 @@ def _progress() -> Progress:
 
 
 def _pool(given: argparse.Namespace) -> Pool:
-    interpreter = getattr(given, "python", None)
-    if not interpreter:
-        return Pool(on_status=_say)
+    memory = address_space(given.seed)
+    if not given.python:
+        return Pool(address_space=memory, on_status=_say)
     environments = {
-        name: Environment(interpreter, name, interpreter) for name in ("torch", "mindspore")
+        name: Environment(given.python, name, given.python) for name in ("torch", "mindspore")
     }
-    return Pool(environments=environments, on_status=_say)
+    return Pool(environments=environments, address_space=memory, on_status=_say)
 
 
 def _say(text: str) -> None:
@@ -218,9 +218,7 @@ def _judge(given: argparse.Namespace) -> int:
         trial, _ = _trial(given, Bench(pool, _modes(given)))
     verdict = trial.verdict
     if given.json:
-        print(
-            json.dumps({"ruling": verdict.ruling, "reason": verdict.reason, "keys": trial.keys()})
-        )
+        print(json.dumps({"ruling": verdict.ruling, "reason": verdict.reason, "keys": trial.keys}))
     else:
         print(f"{verdict.ruling}: {verdict.reason}")
     if given.explain:

@@ -11,7 +11,8 @@ class EngineError(Exception):
 
 
 class BadInput(EngineError):
-    """What a person or a file gave us is wrong: names the thing, what was seen, what was expected."""
+    """What a person or a file gave us is wrong: names the thing, what was seen, what was
+    expected."""
 
     def __init__(self, thing: str, *, seen: object, expected: str) -> None:
         super().__init__(f"{thing}: saw {seen}, expected {expected}")
@@ -25,4 +26,5 @@ class ConstraintViolated(EngineError):
 
 
 class InvalidGraph(EngineError):
-    """A graph breaks a structural invariant; from our own edits this is our bug, from a file bad input."""
+    """A graph breaks a structural invariant; from our own edits this is our bug, from a file bad
+    input."""

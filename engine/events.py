@@ -1,8 +1,8 @@
 """Events that a campaign yields, in order. Each is JSON-able; a consumer records them.
 
 A campaign can be stopped after any event. `RoundFinished.checkpoint` is enough to go on: the state
-*after* that round, so that a consumer who records a round and its checkpoint in one transaction loses
-at most the round in flight.
+*after* that round, so that a consumer who records a round and its checkpoint in one transaction
+loses at most the round in flight.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class RoundFinished:
 
     `accepted`: the mutant is legal and became the chain's next seed. `rejected`: reasons of the
     candidates that were tried and refused before this one, with counts. `statuses`: mode -> status.
-    `verdict`: "pass", "fail", "inconclusive", "flaky" or "rejected". `digest`: of the mutant's graph.
-    `events_new`: novel trace events. `executions`: framework runs spent. `checkpoint`: JSON state
-    after the round. `graph_text`: text of the chain's graph when it changed, else "".
+    `verdict`: "pass", "fail", "inconclusive", "flaky" or "rejected". `digest`: of the mutant's
+    graph. `events_new`: novel trace events. `executions`: framework runs spent. `checkpoint`: JSON
+    state after the round. `graph_text`: text of the chain's graph when it changed, else "".
     """
 
     round: int

@@ -1,6 +1,6 @@
 """A finding: one failure, reproduced and minimised, with all that a person needs to judge it.
 
-Plain data, JSON-able through `to_json` and `from_json`: what the engine gives to whoever records it.
+Plain data, JSON-able through `to_json` and `from_json`: what the engine gives to its recorder.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Finding:
     `lineage`: names of the mutators from the seed to the mutant, oldest first. `parent_text` and
     `mutant_text`: the graph round the change before and after it (a window of the whole model).
     `changed`: names of the mutant's nodes that the last mutation touched. `divergence`: name of the
-    first value that differs, "" where it does not apply. `script`: standalone program that asserts the
-    difference; `script_output`: what it printed when it was run before being stored.
+    first value that differs, "" where it does not apply. `script`: standalone program that asserts
+    the difference; `script_output`: what it printed when it was run before being stored.
     """
 
     symptom: Symptom

@@ -1,8 +1,8 @@
 """A campaign's folder on disk: events, checkpoint, graphs, findings; resumable after a kill.
 
-Order of writing: findings and events of a round, then its checkpoint (atomically). On resuming, what
-was written of rounds after the checkpoint is dropped and those rounds are run again, so that no round
-is lost and none is recorded twice.
+Order of writing: findings and events of a round, then its checkpoint (atomically). On resuming,
+what was written of rounds after the checkpoint is dropped and those rounds are run again, so that
+no round is lost and none is recorded twice.
 """
 
 from __future__ import annotations

@@ -46,7 +46,9 @@ class Trial:
     def outcomes(self) -> Mapping[str, Outcome]:
         return self.comparison.outcomes
 
+    @property
     def keys(self) -> tuple[str, ...]:
+        """The failure keys of the verdict."""
         return tuple(one.key for one in self.verdict.divergences)
 
 
@@ -259,4 +261,4 @@ class _Smooth:
 
 def failed_with(trial: Trial, key: str) -> bool:
     """Whether the trial fails with this failure key."""
-    return trial.verdict.ruling is Ruling.FAIL and key in trial.keys()
+    return trial.verdict.ruling is Ruling.FAIL and key in trial.keys

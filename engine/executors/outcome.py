@@ -31,9 +31,9 @@ class Answer:
     """One value as the framework gave it.
 
     `array`: host copy (bfloat16 as `ml_dtypes.bfloat16`), None when only facts were asked for.
-    `strides` in elements, None where the framework cannot tell. `shares`: names of the inputs (or, in
-    a recording, the earliest value) with the same storage; None where unknown. `offset`: elements
-    from the start of the storage, None where unknown.
+    `strides` in elements, None where the framework cannot tell. `shares`: names of the inputs (or,
+    in a recording, the earliest value) with the same storage; None where unknown. `offset`:
+    elements from the start of the storage, None where unknown.
     """
 
     dtype: str
@@ -51,7 +51,8 @@ class Answer:
 
 @dataclass(frozen=True)
 class CallAnswer:
-    """One call of the plan. `structure`: "tensor", "tuple", "list", "none", nested as "tuple(tensor, tensor)".
+    """One call of the plan. `structure`: "tensor", "tuple", "list", "none", nested as
+    "tuple(tensor, tensor)".
 
     `inputs_after`: inputs and weights whose bytes changed during the call, with their new values.
     """
@@ -80,10 +81,10 @@ class Outcome:
     """One run of a case in one mode.
 
     `gradients`: by input name, None for an input that got no gradient. `gradient_failure`: the
-    gradient may fail while the calls succeeded. `recorded`: every value's facts, when a recording was
-    asked for. `proof`: how the framework says it ran (counters of compiled frames, graph breaks,
-    kernels). `moved`: global flags and generators that changed. `signal`: what killed the worker.
-    `trace`: event labels for novelty. `events` never influence a verdict.
+    gradient may fail while the calls succeeded. `recorded`: every value's facts, when a recording
+    was asked for. `proof`: how the framework says it ran (counters of compiled frames, graph
+    breaks, kernels). `moved`: global flags and generators that changed. `signal`: what killed the
+    worker. `trace`: event labels for novelty. `events` never influence a verdict.
     """
 
     mode: str

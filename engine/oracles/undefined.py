@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.executors.outcome import Array
 from engine.ir.graph import Graph, Node
-from engine.ir.types import Dense, is_float, is_integer, itemsize, numpy_dtype
+from engine.ir.types import Dense, is_float, is_integer, itemsize
 from engine.ops import OPS
 from engine.oracles.referee import Referee, as_float64
 
@@ -59,6 +59,6 @@ def _is_cast(node: Node) -> bool:
 
 
 def _fits(array: Array, dtype: str) -> bool:
-    limits = np.iinfo(numpy_dtype(dtype))
+    limits = np.iinfo(dtype)
     wide = as_float64(array)
     return bool((np.isfinite(wide) & (wide > limits.min - 1.0) & (wide < limits.max + 1.0)).all())

@@ -169,7 +169,7 @@ def test_a_raise_where_cpu_is_not_listed_is_no_finding() -> None:
 
 @pytest.mark.parametrize(("lists_cpu", "failed"), [(True, True), (False, False), (None, False)])
 def test_a_raise_in_every_mode_counts_only_where_the_documentation_promises(
-    lists_cpu: bool | None, failed: bool
+    *, lists_cpu: bool | None, failed: bool
 ) -> None:
     case = case_of()
     outcomes = right_outcomes(case)

@@ -121,5 +121,5 @@ def test_a_broken_checkpoint_is_named(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadInput, match="run folder .* expected a writable folder"):
+    with pytest.raises(BadInput, match=r"run folder .* expected a writable folder"):
         RunFolder.open(tmp_path / "file" / "run", OPTIONS)

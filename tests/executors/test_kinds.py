@@ -1,8 +1,8 @@
 """One case for each kind of bug the engine must see, and for each false alarm it must not raise.
 
-A file under `tests/data/kinds` begins with what is expected ("fail FRAMEWORK KIND" or "not fail") and
-why. The bugs are those of torch 2.13.0 and mindspore 2.10.0; a case that stops failing there has been
-fixed upstream and gets another example of its kind.
+A file under `tests/data/kinds` begins with what is expected ("fail FRAMEWORK KIND" or "not fail")
+and why. The bugs are those of torch 2.13.0 and mindspore 2.10.0; a case that stops failing there
+has been fixed upstream and gets another example of its kind.
 """
 
 from __future__ import annotations

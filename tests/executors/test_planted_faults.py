@@ -1,4 +1,4 @@
-"""A planted fault of each symptom is found, localised to its operator, and minimised to one call."""
+"""A planted fault of each symptom is found, localised to its operator, and minimised to a call."""
 
 from __future__ import annotations
 

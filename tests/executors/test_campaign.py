@@ -1,0 +1,71 @@
+"""The loop on real frameworks: events, recorded values of the chain, resuming."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from engine.campaign import Campaign, Options, campaign
+from engine.errors import BadInput
+from engine.events import CampaignFinished, CampaignStarted, RoundFinished
+from engine.executors.pool import Pool
+
+pytestmark = [pytest.mark.framework, pytest.mark.torch, pytest.mark.mindspore]
+
+OPTIONS = Options(
+    seed="convnextv2_tiny_compact",
+    rounds=8,
+    modes=("torch-eager", "mindspore-pynative"),
+    policy="random",
+    random_seed=4,
+)
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    with Pool() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def finished(pool: Pool) -> tuple[Campaign, list[RoundFinished]]:
+    one = Campaign(OPTIONS, pool)
+    events = list(one.events())
+    assert isinstance(events[0], CampaignStarted)
+    assert isinstance(events[-1], CampaignFinished)
+    return one, [event for event in events if isinstance(event, RoundFinished)]
+
+
+def test_every_round_is_told_once_and_in_order(
+    finished: tuple[Campaign, list[RoundFinished]],
+) -> None:
+    assert [one.round for one in finished[1]] == list(range(OPTIONS.rounds))
+
+
+def test_values_kept_over_mutations_are_those_of_a_fresh_run(
+    finished: tuple[Campaign, list[RoundFinished]],
+) -> None:
+    chain = finished[0].chain
+    fresh = finished[0]._profiled(chain.case, ())
+    assert chain.values.keys() == fresh.values.keys()
+    for name, array in fresh.values.items():
+        np.testing.assert_array_equal(chain.values[name], array, err_msg=name)
+
+
+def test_a_resumed_campaign_does_the_same_rounds(
+    finished: tuple[Campaign, list[RoundFinished]], pool: Pool
+) -> None:
+    rounds = finished[1]
+    stopped = rounds[4]
+    events = campaign(OPTIONS, pool, checkpoint=stopped.checkpoint, graph_text=stopped.graph_text)
+    again = [event for event in events if isinstance(event, RoundFinished)]
+    assert [(one.round, one.mutator, one.digest, one.accepted) for one in again] == [
+        (one.round, one.mutator, one.digest, one.accepted) for one in rounds[5:]
+    ]
+
+
+def test_an_unknown_checkpoint_format_is_refused(pool: Pool) -> None:
+    with pytest.raises(BadInput, match="checkpoint format: saw 99, expected 1"):
+        Campaign(OPTIONS, pool, checkpoint={"format": 99})
