@@ -474,7 +474,9 @@ op(
                 "ops.matmul({x}, {y}.swapaxes(-1, -2))",
                 when=lambda call: call.attr("equation") in ("ij,kj->ik", "bhid,bhjd->bhij"),
             ),
-            "composed_rows": Form("ops.sum({x} * {y}, 1)", when=equation_is("ij,ij->i")),
+            "composed_rows": Form(
+                "ops.sum({x} * {y}, 1).astype({x}.dtype)", when=equation_is("ij,ij->i")
+            ),
             "composed_outer": Form("ops.outer({x}, {y})", when=equation_is("i,j->ij")),
         },
     ),
@@ -923,10 +925,14 @@ op(
         "composed": Form("{x} @ {x}", when={"n": 2}, source="torch.matrix_power: the n-th power"),
     },
     mindspore=limited(
-        WIDE,
+        ("float32",),
         {
-            "function": "ops.matrix_power({x}, {n})",
-            "method": Form("{x}.matrix_power({n})", source=mindspore_method("matrix_power")),
+            "function": Form("ops.matrix_power({x}, {n})", when=lambda call: call["x"].rank == 3),
+            "method": Form(
+                "{x}.matrix_power({n})",
+                when=lambda call: call["x"].rank == 3,
+                source=mindspore_method("matrix_power"),
+            ),
             "composed": Form(
                 "{x} @ {x}", when={"n": 2}, source="mindspore.ops.matrix_power: the n-th power"
             ),

@@ -201,6 +201,11 @@ loss_row(
     attrs={"delta": (1.0, 0.5)},
     mindspore=usual("huber_loss", "HuberLoss", keywords="delta={delta}")
     | {
+        "module": Form(
+            "nn.HuberLoss(delta={delta}, reduction={reduction})({x}, {target})",
+            dtypes=("float32",),
+            source="mindspore.nn.HuberLoss: see huber_loss, of float16 or float32",
+        ),
         "default": Form(
             "ops.huber_loss({x}, {target})",
             when={"delta": 1.0, "reduction": "mean"},

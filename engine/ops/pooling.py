@@ -258,6 +258,10 @@ def avg_forms(n: int) -> tuple[dict[str, str | Form], dict[str, Form]]:
             source=default(f"mindspore.ops.{name}", "padding=0, count_include_pad=True"),
         ),
     }
+    if n == 3:
+        plain = Form(f"ops.{name}({{x}}, {arguments})", dtypes=("float32", "float16"))
+        module = mindspore.pop("module")
+        mindspore = {"function": plain, "module": module}
     if n == 2:
         mindspore["primitive"] = Form(
             "ops.AvgPool({kernel}, {stride})({x})",
@@ -472,9 +476,12 @@ adaptive_row(
     "avg",
     1,
     {
-        "function": Form("ops.adaptive_avg_pool1d({x}, {size})", when=batched(1)),
+        "function": Form(
+            "ops.adaptive_avg_pool1d({x}, {size})", when=batched(1), dtypes=("float32", "float16")
+        ),
         "module": Form(
             "nn.AdaptiveAvgPool1d({size})({x})",
+            dtypes=("float32", "float16"),
             when=lambda call: batched(1)(call) and divisible(1)(call),
             source="mindspore.nn.AdaptiveAvgPool1d: the last dimension divisible by the size",
         ),
@@ -512,10 +519,12 @@ adaptive_row(
     {
         "function": Form(
             "ops.adaptive_max_pool1d({x}, {size})",
+            dtypes=("float32", "float16"),
             when=lambda call: batched(1)(call) and divisible(1)(call),
         ),
         "module": Form(
             "nn.AdaptiveMaxPool1d({size})({x})",
+            dtypes=("float32", "float16"),
             when=lambda call: batched(1)(call) and divisible(1)(call),
             source="mindspore.nn.AdaptiveMaxPool1d: the last dimension divisible by the size",
         ),
@@ -536,7 +545,13 @@ adaptive_row(
         ),
         "primitive": Form(
             "ops.AdaptiveMaxPool2D({size})({x})[0]",
+            when=lambda call: isinstance(call.attr("size"), tuple),
             source="mindspore.ops.AdaptiveMaxPool2D: returns the values and their places",
+        ),
+        "primitive_square": Form(
+            "ops.AdaptiveMaxPool2D(({size}, {size}))({x})[0]",
+            when=lambda call: isinstance(call.attr("size"), int),
+            source="mindspore.ops.AdaptiveMaxPool2D: output_size (tuple) of H and W",
         ),
     },
 )
