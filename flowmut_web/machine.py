@@ -77,8 +77,15 @@ NEEDS = (
 def worker_processes() -> int:
     """How many shards run side by side: one for each core that has the memory for it."""
     cores = len(os.sched_getaffinity(0))
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(1, min(cores, memory // _SHARD_MEMORY))
+    return max(1, min(cores, _memory() // _SHARD_MEMORY))
+
+
+def _memory() -> int:
+    """Bytes that this machine has, or that its container may use."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = Path("/sys/fs/cgroup/memory.max")
+    said = limit.read_text().strip() if limit.exists() else ""
+    return min(whole, int(said)) if said.isdigit() else whole
 
 
 def main() -> None:

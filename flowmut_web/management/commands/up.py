@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import secrets
+import shutil
 import signal
 import socket
 import threading
@@ -11,6 +12,7 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 
@@ -24,16 +26,18 @@ from django.utils import timezone
 
 from campaigns.choices import PRESETS
 from campaigns.environments import ensure_environments, probe_environment
-from campaigns.models import HEARTBEAT_STALE, Campaign, Environment, WorkerHeartbeat
-from campaigns.selectors import campaign_list
+from campaigns.models import Campaign, Environment
+from campaigns.selectors import campaign_progress
 from campaigns.services import create_campaign
 from engine.seeds import SEEDS
 from flowmut_web.storage import make_folder
 from flowmut_web.supervisor import Service, stop_all, web_command, worker_command
+from flowmut_web.tasks import probe_environments
 
 __all__ = ["Command"]
 
 _HEALTH_SECONDS = 90.0
+_LIVE_SECONDS = 3.0
 _LINE_SECONDS = 30.0
 _LEAST_SEEDS = 2
 ADMINISTRATOR = "admin"
@@ -120,9 +124,16 @@ class Command(BaseCommand):
             for environment in ensure_environments(settings.WORKER_INTERPRETERS):
                 self._show_environment(probe_environment(environment))
         else:
-            for environment in Environment.objects.all():
-                self._show_environment(environment)
+            self._known_environments()
         return password
+
+    def _known_environments(self) -> None:
+        """Show what was last said; what is older than a day is asked again, by a worker."""
+        for environment in Environment.objects.all():
+            self._show_environment(environment)
+        yesterday = timezone.now() - timedelta(days=1)
+        if Environment.objects.filter(last_probe__lt=yesterday).exists():
+            probe_environments.delay()
 
     def _administrator(self) -> str:
         """Create one where there is none."""
@@ -209,11 +220,12 @@ class Command(BaseCommand):
                 if news:
                     self.say(news)
             now = time.monotonic()
-            if now - shown_at < (2.0 if is_live else _LINE_SECONDS):
+            if now - shown_at < (_LIVE_SECONDS if is_live else _LINE_SECONDS):
                 continue
             shown_at, line = now, _progress()
             if is_live:
-                self.stdout.write(f"\r\033[K    {line}"[:200], ending="")
+                shown = f"    {line}"[: shutil.get_terminal_size().columns - 1]
+                self.stdout.write(f"\r\033[K{shown}", ending="")
                 self.stdout.flush()
                 self._shown = line
             elif line != last:
@@ -242,19 +254,19 @@ def _health(host: str, port: int) -> bool:
 def _progress() -> str:
     """One line about the newest live campaign."""
     try:
-        live = campaign_list().filter(status__in=[Campaign.Status.PENDING, Campaign.Status.RUNNING])
-        campaign = live.values("name", "done", "planned", "found").first()
-        waiting = live.count() - 1
-        workers = WorkerHeartbeat.objects.filter(
-            last_seen__gt=timezone.now() - HEARTBEAT_STALE
-        ).count()
+        live = Campaign.objects.filter(
+            status__in=[Campaign.Status.PENDING, Campaign.Status.RUNNING]
+        )
+        campaign, others = live.first(), live.count() - 1
+        if campaign is None:
+            return "no campaign is running"
+        seen = campaign_progress(campaign)
     except DatabaseProblem as error:
         connection.close()
         return f"the database does not answer: {error}"
-    if campaign is None:
-        return f"no campaign is running; {workers} workers wait"
+    working = sum(one.shard is not None and one.is_alive(seen.now) for one in seen.workers)
     line = (
-        f"{campaign['name']}: round {campaign['done']} of {campaign['planned']},"
-        f" {campaign['found']} findings, {workers} workers"
+        f"{campaign.name}: round {seen.done} of {seen.planned}, {seen.found} findings,"
+        f" {seen.per_minute:.0f} rounds a minute, {working} at work"
     )
-    return f"{line}; {waiting} more campaigns" if waiting else line
+    return f"{line}; {others} more campaigns" if others else line
