@@ -15,7 +15,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from engine.finding import Finding
 from triage.trackers import Form, form_for
 
-__all__ = ["Draft", "draft", "draft_title"]
+__all__ = ["Draft", "draft", "draft_title", "without_places"]
 
 _TITLE_LENGTH = 255
 _SUMMARY_LENGTH = 160
@@ -81,4 +81,11 @@ def _tidy(text: str) -> str:
         piece if index % 2 else re.sub(r"\n{3,}", "\n\n", piece)
         for index, piece in enumerate(pieces)
     ]
-    return "".join(tidy).strip() + "\n"
+    return without_places("".join(tidy).strip() + "\n")
+
+
+def without_places(text: str) -> str:
+    """Paths of files as a stranger needs them: from the package on, or the file's name alone."""
+    text = re.sub(r"(?<![\w.:/])(?:/[\w.+@ -]+)+?/(?=(?:site|dist)-packages/)", ".../", text)
+    text = re.sub(r"(?<![\w.:/])(?:/[\w.+@-]+)+/(?=python3\.\d+/)", ".../", text)
+    return re.sub(r'(?<=File ")/(?:[\w.+@ -]+/)+(?=[\w.+@-]+\.py")', "", text)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from engine.ir.graph import Graph
-from engine.ir.text import parse_case, parse_graph
+from engine.ir.text import parse_case, parse_graph, print_graph
 from engine.tfg import EdgeChange, GraphDiff, NodeChange, diff
 from triage.layout import Box, Curve, Layout, Link, place
+from triage.window import shared_window
 
 __all__ = ["Picture", "fold", "picture", "picture_of_texts", "standalone"]
 
@@ -29,24 +30,36 @@ _FEW_EDGES = 14
 
 @dataclass(frozen=True)
 class Picture:
-    """`folded`: how many unchanged nodes are too far from the change to be drawn."""
+    """`folded`: how many unchanged nodes are too far from the change to be drawn.
+
+    `before` and `after`: the two graphs as text.
+    """
 
     svg: SafeString
     nodes: tuple[NodeChange, ...]
     edges: tuple[EdgeChange, ...]
     folded: int
     summary: str
+    before: str = ""
+    after: str = ""
 
 
 @lru_cache(maxsize=256)
 def picture_of_texts(
-    parent: str, mutant: str, *, diverges: str = "", hops: int | None = HOPS
+    parent: str,
+    mutant: str,
+    *,
+    changed: tuple[str, ...] = (),
+    diverges: str = "",
+    hops: int | None = HOPS,
 ) -> Picture:
     """The picture of two texts of graphs or cases; `engine.errors.BadInput` where one is neither.
 
-    `hops` None draws everything.
+    `changed`: names of the mutant's nodes that the mutation touched. `hops` None draws everything.
     """
-    return picture(diff(_graph(parent), _graph(mutant)), diverges=diverges, hops=hops)
+    before, after = shared_window(_graph(parent), _graph(mutant), changed)
+    drawn = picture(diff(before, after), diverges=diverges, hops=hops)
+    return replace(drawn, before=print_graph(before), after=print_graph(after))
 
 
 def picture(change: GraphDiff, *, diverges: str = "", hops: int | None = HOPS) -> Picture:

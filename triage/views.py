@@ -24,6 +24,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from campaigns.people import person
 from engine.errors import BadInput
+from engine.finding import Finding
 from triage import selectors, services
 from triage.exports import csv_download, json_download
 from triage.filters import SORTS, BucketFilter, active_chips, sorted_buckets
@@ -205,7 +206,7 @@ def download_data(request: HttpRequest, uuid: UUID) -> HttpResponse:
 
 @require_safe
 def download_picture(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    drawn, problem = _picture(_finding(uuid), hops=None)
+    drawn, problem = _picture(_finding(uuid).finding(), hops=None)
     if drawn is None:
         raise Http404(problem)
     response = HttpResponse(standalone(drawn.svg), content_type="image/svg+xml")
@@ -294,31 +295,40 @@ def _show(request: HttpRequest, bucket: Bucket, record: FindingRecord | None) ->
     }
     if page.record is not None:
         whole = request.GET.get("graph") == "all"
-        drawn, problem = _picture(page.record, hops=None if whole else HOPS)
         finding = page.record.finding()
+        drawn, problem = _picture(finding, hops=None if whole else HOPS)
         context |= {
             "record": page.record,
             "finding": finding,
             "points": impact_points(finding),
             "picture": drawn,
             "picture_problem": problem,
+            "small_picture": _small_picture(finding),
             "whole": whole,
         }
     return render(request, "triage/bucket.html", context)
 
 
-def _picture(record: FindingRecord, *, hops: int | None) -> tuple[Picture | None, str]:
+def _picture(finding: Finding, *, hops: int | None) -> tuple[Picture | None, str]:
     """The picture, or why there is none: texts of another version of the engine cannot be read."""
-    finding = record.finding()
     if not finding.parent_text or not finding.mutant_text:
         return None, "The finding carries no graphs: it was there before any mutation."
     try:
         drawn = picture_of_texts(
-            finding.parent_text, finding.mutant_text, diverges=finding.divergence, hops=hops
+            finding.parent_text, finding.mutant_text, changed=finding.changed, hops=hops
         )
     except BadInput as error:
         return None, f"The graph's text cannot be read: {error}"
     return drawn, ""
+
+
+def _small_picture(finding: Finding) -> Picture | None:
+    """The minimised program, whose values `divergence` names; None where its text is not read."""
+    text = finding.minimised_text
+    try:
+        return picture_of_texts(text, text, diverges=finding.divergence)
+    except BadInput:
+        return None
 
 
 def _row_or_back(request: HttpRequest, bucket: Bucket) -> HttpResponse:
