@@ -29,7 +29,8 @@ from engine.ir.digest import digest
 from engine.ir.graph import Graph
 from engine.ir.text import parse_case, print_case
 from engine.ir.window import cut, neighbourhood
-from engine.mutators.apply import Mutant, apply
+from engine.mutators.apply import apply, touched
+from engine.mutators.spec import Site
 from engine.ops.spec import FRAMEWORKS
 from engine.oracles.keys import form_name
 from engine.oracles.verdict import Divergence, Ruling
@@ -42,13 +43,16 @@ __all__ = ["CHECKPOINT_FORMAT", "PRESETS", "Campaign", "Options", "address_space
 
 CHECKPOINT_FORMAT = 1
 _TRIES = 60
+_LOOKS = 3000
+_LARGEST_WINDOW = 32
 
 
 @dataclass(frozen=True)
 class Options:
     """What a campaign is asked to do.
 
-    `window`: greatest number of nodes that are run for one mutant. `costly_share`: share of the
+    `window`: greatest number of nodes that are run for one mutant. `stack`: greatest number of
+    mutations in one mutant. `costly_share`: share of the
     rounds that also run modes marked costly (inductor); they are screened by the cheaper compiled
     modes first. `chain_nodes`: how far a chain may outgrow its seed before it starts again from it.
     `minimise_seconds`: budget of one minimisation.
@@ -67,6 +71,7 @@ class Options:
     pool: str = "full"
     random_seed: int = 0
     window: int = 10
+    stack: int = 3
     costly_share: float = 0.3
     chain_nodes: int = 40
     minimise_seconds: float = 60.0
@@ -114,16 +119,33 @@ class _Chain:
     lineage: tuple[str, ...] = ()
 
 
-@dataclass
-class _Attempt:
-    """A mutant of this round, and the window it is run in."""
+@dataclass(frozen=True)
+class _Choice:
+    """A candidate that was taken, with what the policy and the counts need to know of it."""
 
     candidate: Candidate
     context: np.ndarray[tuple[int], np.dtype[np.float64]]
-    mutant: Mutant
+    elements: tuple[list[str], list[str], list[str]]
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A mutant of this round, and the window it is run in.
+
+    `changed`: its nodes that the chain's graph lacks or has otherwise. `parent`: the graph at the
+    same place before.
+    """
+
+    choices: tuple[_Choice, ...]
+    case: Case
+    changed: tuple[str, ...]
     window: Case
     parent: Graph
     blobs: dict[str, Array]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(one.candidate.label for one in self.choices)
 
 
 class Campaign:
@@ -166,7 +188,7 @@ class Campaign:
             rounds=options.rounds,
             next_round=self.next_round,
             nodes=len(self.chain.case.graph.nodes),
-            candidates=len(self._candidates(np.random.default_rng(0))),
+            candidates=len(self._candidates(self.chain.case, np.random.default_rng(0))),
         )
         while self.next_round < options.rounds:
             yield from self._round(self.next_round)
@@ -193,15 +215,16 @@ class Campaign:
                 self.findings += 1
                 yield FindingFound(number, finding)
         accepted, reason = self._accept(attempt, trial)
-        self.counts.note(self._last_elements)
+        for choice in attempt.choices:
+            self.counts.note(choice.elements)
         yield self._finished(
             number, began, rejected, attempt, trial, verdict, reason, accepted=accepted
         )
 
     # ------------------------------------------------------------------------------ selection
-    def _candidates(self, rng: np.random.Generator) -> Candidates:
+    def _candidates(self, case: Case, rng: np.random.Generator) -> Candidates:
         return Candidates(
-            self.chain.case,
+            case,
             self.chain.facts,
             pool=self.options.pool,
             counts=self.counts,
@@ -210,65 +233,93 @@ class Campaign:
         )
 
     def _attempt(self, rng: np.random.Generator, rejected: Counter[str]) -> _Attempt | None:
-        """Select, then filter, lazily: the best candidate that the constraints let through."""
-        candidates = self._candidates(rng)
+        """A mutant of up to `stack` mutations, each near the one before: running a window costs the
+        same for one as for three."""
+        attempt: _Attempt | None = None
+        for _ in range(self.options.stack):
+            extended = self._extended(attempt, rng, rejected)
+            if extended is None:
+                break
+            attempt = extended
+        return attempt
+
+    def _extended(
+        self, attempt: _Attempt | None, rng: np.random.Generator, rejected: Counter[str]
+    ) -> _Attempt | None:
+        """One more mutation. Select, then filter, lazily: the best candidate that fits."""
+        case = attempt.case if attempt else self.chain.case
+        near = set(attempt.window.graph.types) if attempt else None
+        candidates = self._candidates(case, rng)
         contexts = (
             candidates.contexts()
             if self.policy.is_contextual
             else np.zeros((len(candidates), len(FEATURES)))
         )
-        for tries, chosen in enumerate(self.policy.order(candidates, rng)):
-            if tries >= _TRIES:
+        tries = 0
+        for looked, chosen in enumerate(self.policy.order(candidates, rng)):
+            if tries >= _TRIES or looked >= _LOOKS:
                 break
             candidate = candidates[chosen]
+            if near is not None and not _touches(candidate.site, near):
+                continue
+            tries += 1
+            choice = _Choice(candidate, contexts[chosen], candidates.elements(candidate))
             try:
-                mutant = apply(
-                    self.chain.case,
-                    candidate.mutator,
-                    candidate.variant,
-                    candidate.site,
-                    rng,
-                    facts=self.chain.facts,
-                    seed_nodes=len(self.seed.graph.nodes),
-                )
-                attempt = self._windowed(candidate, contexts[chosen], mutant)
+                return self._mutated(attempt, choice, case, rng)
             except ConstraintViolated as refusal:
                 rejected[_reason(refusal)] += 1
-                continue
-            self._last_elements = candidates.elements(candidate)
-            return attempt
         return None
 
-    def _windowed(
-        self,
-        candidate: Candidate,
-        context: np.ndarray[tuple[int], np.dtype[np.float64]],
-        mutant: Mutant,
+    def _mutated(
+        self, attempt: _Attempt | None, choice: _Choice, case: Case, rng: np.random.Generator
     ) -> _Attempt:
-        graph, parent = mutant.case.graph, self.chain.case.graph
-        site = candidate.site
-        centre = mutant.changed or tuple(
+        """The mutant of a candidate with its window, or `ConstraintViolated`."""
+        candidate = choice.candidate
+        mutant = apply(
+            case,
+            candidate.mutator,
+            candidate.variant,
+            candidate.site,
+            rng,
+            facts=self.chain.facts,
+            seed_nodes=len(self.seed.graph.nodes),
+        )
+        choices = (*(attempt.choices if attempt else ()), choice)
+        changed = touched(self.chain.case.graph, mutant.case.graph)
+        window, blobs, parent = self._windowed(mutant.case, changed, candidate.site)
+        if attempt is not None and len(window.graph.nodes) > _LARGEST_WINDOW:
+            raise ConstraintViolated("the mutations are too far apart for one window")
+        return _Attempt(choices, mutant.case, changed, window, parent, blobs)
+
+    def _windowed(
+        self, case: Case, changed: tuple[str, ...], site: Site
+    ) -> tuple[Case, dict[str, Array], Graph]:
+        """The window round a mutation, its blobs, and the same place in the parent."""
+        graph, parent = case.graph, self.chain.case.graph
+        centre = changed or tuple(
             name for name in (*site.nodes, site.consumer, site.value) if name in graph.by_name
         )
         if not centre:
             centre = graph.users.get(site.value, ())
         if not centre:
             raise ConstraintViolated("the mutation touches no node")
-        dirty = _dirty(parent, graph, mutant.changed)
+        dirty = _dirty(parent, graph, changed)
         limit = max(self.options.window, len(centre))
         names = _closed(graph, centre, dirty, limit=limit, without=self._unwritable(graph))
-        if any(call.inputs for call in mutant.case.plan.calls):
+        if any(call.inputs for call in case.plan.calls):
             # A second call with other inputs only makes sense for the whole model.
             names = tuple(node.name for node in graph.nodes)
-        window, blobs = cut(mutant.case, names, self.chain.values)
-        window = replace(window, plan=_window_plan(mutant.case, window.graph))
+        window, blobs = cut(case, names, self.chain.values)
+        window = replace(window, plan=_window_plan(case, window.graph))
         around = neighbourhood(
             parent,
             [one for one in (*names, *site.nodes) if one in parent.by_name],
             limit=max(len(names), 2),
         )
-        before, _ = cut(self.chain.case, around, self.chain.values) if around else (window, {})
-        return _Attempt(candidate, context, mutant, window, before.graph, blobs)
+        if not around:
+            return window, blobs, window.graph
+        before, _ = cut(self.chain.case, around, self.chain.values)
+        return window, blobs, before.graph
 
     def _unwritable(self, graph: Graph) -> set[str]:
         """Nodes that one of the frameworks cannot write: kept out of windows of other mutations,
@@ -308,14 +359,14 @@ class Campaign:
                 Discovery(
                     seed=self.options.seed,
                     round=number,
-                    mutator=attempt.candidate.label,
-                    lineage=(*self.chain.lineage, attempt.candidate.label),
+                    mutator=" + ".join(attempt.labels),
+                    lineage=(*self.chain.lineage, *attempt.labels),
                     case=attempt.window,
                     blobs=attempt.blobs,
                     parent=attempt.parent,
-                    changed=attempt.mutant.changed,
+                    changed=attempt.changed,
                     divergence=divergence,
-                    original_nodes=len(attempt.mutant.case.graph.nodes),
+                    original_nodes=len(attempt.case.graph.nodes),
                 ),
                 self.bench,
                 seconds=self.options.minimise_seconds,
@@ -327,13 +378,12 @@ class Campaign:
         """A mutant that passed becomes the chain's next graph if all of it runs in eager mode."""
         if trial.verdict.ruling in (Ruling.FAIL, Ruling.ILLEGAL):
             return False, trial.verdict.reason
-        if attempt.candidate.mutator.is_nasty:
+        if any(one.candidate.mutator.is_nasty for one in attempt.choices):
             return False, f"{trial.verdict.reason}; its values would silence the rest of the chain"
-        case = replace(attempt.mutant.case, plan=self.seed.plan, claim="")
+        case = replace(attempt.case, plan=self.seed.plan, claim="")
         try:
-            chain = self._advanced(
-                case, attempt.mutant.changed, (*self.chain.lineage, attempt.candidate.label)
-            )
+            lineage = (*self.chain.lineage, *attempt.labels)
+            chain = self._advanced(case, attempt.changed, lineage)
         except _IllegalMutant as error:
             return False, str(error)
         self.chain = chain
@@ -402,21 +452,24 @@ class Campaign:
         if attempt is not None and trial is not None:
             spent = sum(one.seconds for one in trial.outcomes.values())
             reward, novel = self._reward(trial, spent)
-            self.policy.learn(attempt.context, attempt.candidate.mutator.cell, reward)
+            for choice in attempt.choices:
+                self.policy.learn(choice.context, choice.candidate.mutator.cell, reward)
         self.next_round = number + 1
+        first = attempt.choices[0].candidate if attempt else None
         graph = self.chain.case.graph
         is_seed = graph is self.seed.graph
         return RoundFinished(
             round=number,
-            mutator=attempt.candidate.mutator.name if attempt else "",
-            variant=attempt.candidate.variant if attempt else "",
-            site=_site_json(attempt.candidate) if attempt else {},
+            mutator=first.mutator.name if first else "",
+            variant=first.variant if first else "",
+            further=attempt.labels[1:] if attempt else (),
+            site=_site_json(first) if first else {},
             accepted=accepted,
             verdict=verdict,
             reason=reason,
             parent=digest(attempt.parent) if attempt else "",
-            digest=digest(attempt.mutant.case.graph) if attempt else "",
-            nodes=len(attempt.mutant.case.graph.nodes) if attempt else 0,
+            digest=digest(attempt.case.graph) if attempt else "",
+            nodes=len(attempt.case.graph.nodes) if attempt else 0,
             rejected=dict(rejected),
             statuses={
                 mode: outcome.status.value
@@ -544,6 +597,12 @@ def _closed(
                 needed.add(used)
             else:
                 names.discard(name)
+
+
+def _touches(site: Site, near: set[str]) -> bool:
+    """Whether a site lies among the values named; a change of the plan alone lies anywhere."""
+    named = {*site.nodes, site.value, site.consumer} - {""}
+    return not named or bool(named & near)
 
 
 def _quick_signature(divergence: Divergence, graph: Graph) -> str:

@@ -49,6 +49,7 @@ class FindingFound:
 class RoundFinished:
     """One round: one mutant of the chain in its modes.
 
+    `mutator`, `variant`, `site`: of the first mutation; `further`: names of those stacked on it.
     `accepted`: the mutant is legal and became the chain's next seed. `rejected`: reasons of the
     candidates that were tried and refused before this one, with counts. `statuses`: mode -> status.
     `verdict`: "pass", "fail", "inconclusive", "flaky" or "rejected". `digest`: of the mutant's
@@ -74,6 +75,7 @@ class RoundFinished:
     seconds: float
     checkpoint: Mapping[str, object] = field(default_factory=dict)
     graph_text: str = ""
+    further: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
