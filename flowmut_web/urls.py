@@ -27,17 +27,18 @@ api_urls = [
 ]
 
 router = DefaultRouter()
-router.register("campaigns", CampaignViewSet, "api-campaign")
-router.register("shards", ShardViewSet, "api-shard")
-router.register("buckets", BucketViewSet, "api-bucket")
-router.register("findings", FindingViewSet, "api-finding")
-router.register("reports", ReportViewSet, "api-report")
+router.register("campaigns", CampaignViewSet, "campaign")
+router.register("shards", ShardViewSet, "shard")
+router.register("buckets", BucketViewSet, "bucket")
+router.register("findings", FindingViewSet, "finding")
+router.register("reports", ReportViewSet, "report")
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(url="/campaigns/"), name="home"),
     path("health/", health, name="health"),
     path("account/", include([*log_in_urls, *account_urls])),
-    path("api/", include([*api_urls, *router.urls])),
+    path("api/", include(api_urls)),
+    path("api/", include((router.urls, "api"))),
     path("admin/", admin.site.urls),
     path("campaigns/", include("campaigns.urls")),
     path("triage/", include("triage.urls")),

@@ -11,7 +11,7 @@ import threading
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from http.client import HTTPConnection, HTTPException
 from typing import Any
@@ -79,11 +79,15 @@ class Command(BaseCommand):
 
     def say(self, text: str) -> None:
         """A step, on a line of its own."""
-        if self._shown:
-            self.stdout.write("\r\033[K", ending="")
-            self._shown = ""
-        self.stdout.write(f"==> {text}")
-        self.stdout.flush()
+        clear = "\r\033[K" if self._shown else ""
+        self._shown = ""
+        self._write(f"{clear}==> {text}\n")
+
+    def _write(self, text: str) -> None:
+        """Print; a terminal that was closed must not keep us from stopping in good order."""
+        with suppress(OSError):
+            self.stdout.write(text, ending="")
+            self.stdout.flush()
 
     # ------------------------------------------------------------------------------- before
     @contextmanager
@@ -147,9 +151,9 @@ class Command(BaseCommand):
     def _show_environment(self, environment: Environment) -> None:
         if environment.healthy:
             versions = ", ".join(f"{name} {one}" for name, one in environment.versions.items())
-            self.stdout.write(f"    {environment.name}: {versions}")
+            self._write(f"    {environment.name}: {versions}\n")
         else:
-            self.stdout.write(f"    {environment.name}: cannot be used: {environment.problem}")
+            self._write(f"    {environment.name}: cannot be used: {environment.problem}\n")
 
     def _first_campaign(self, random_seed: int | None) -> None:
         """The quick look over all compact seeds, if nothing was ever run here."""
@@ -200,15 +204,14 @@ class Command(BaseCommand):
     def _welcome(self, host: str, port: int, password: str) -> None:
         self.say(f"Ready: http://{host or '127.0.0.1'}:{port}/")
         if password:
-            self.stdout.write(
+            self._write(
                 f"    Log in as {ADMINISTRATOR} with the password {password}\n"
-                "    It is shown only this once; `manage.py changepassword admin` sets another."
+                "    It is shown only this once; `manage.py changepassword admin` sets another.\n"
             )
-        self.stdout.write(
+        self._write(
             f"    {settings.WORKER_PROCESSES} worker processes; logs in"
-            f" {settings.VAR_DIR / 'logs'}; Ctrl-C stops everything"
+            f" {settings.VAR_DIR / 'logs'}; Ctrl-C stops everything\n"
         )
-        self.stdout.flush()
 
     def _watch(self, services: list[Service]) -> None:
         """Tend the processes and show how far things are, until told to stop."""
@@ -225,8 +228,7 @@ class Command(BaseCommand):
             shown_at, line = now, _progress()
             if is_live:
                 shown = f"    {line}"[: shutil.get_terminal_size().columns - 1]
-                self.stdout.write(f"\r\033[K{shown}", ending="")
-                self.stdout.flush()
+                self._write(f"\r\033[K{shown}")
                 self._shown = line
             elif line != last:
                 self.say(line)
@@ -265,8 +267,9 @@ def _progress() -> str:
         connection.close()
         return f"the database does not answer: {error}"
     working = sum(one.shard is not None and one.is_alive(seen.now) for one in seen.workers)
+    found = f"{seen.found} finding{'' if seen.found == 1 else 's'}"
     line = (
-        f"{campaign.name}: round {seen.done} of {seen.planned}, {seen.found} findings,"
+        f"{campaign.name}: round {seen.done} of {seen.planned}, {found},"
         f" {seen.per_minute:.0f} rounds a minute, {working} at work"
     )
     return f"{line}; {others} more campaigns" if others else line
