@@ -17,14 +17,13 @@ from campaigns.models import Campaign, Shard
 from campaigns.people import person
 from campaigns.selectors import campaign_list
 
-__all__ = ["CampaignViewSet", "ConflictError", "ShardViewSet"]
+__all__ = ["CampaignViewSet", "ShardViewSet"]
 
 
 class ConflictError(APIException):
     """409: the object's present status does not allow what was asked."""
 
     status_code = 409
-    default_detail = "The present status does not allow this."
     default_code = "conflict"
 
 

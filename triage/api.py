@@ -12,21 +12,27 @@ from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, viewsets
 from rest_framework.decorators import action
-from rest_framework.exceptions import NotFound
+from rest_framework.exceptions import APIException, NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from campaigns.api import ConflictError
-from campaigns.people import person
 from triage import reporting, services
 from triage.filters import BucketFilter, sorted_buckets
 from triage.forms import LinkForm
 from triage.models import Bucket, FindingRecord, Report
+from triage.people import person
 from triage.selectors import buckets_for_lists, report_list
 from triage.trackers import FORMS
 
 __all__ = ["BucketViewSet", "FindingViewSet", "ReportViewSet"]
+
+
+class ConflictError(APIException):
+    """409: the object's present status does not allow what was asked."""
+
+    status_code = 409
+    default_code = "conflict"
 
 
 class BucketSerializer(serializers.ModelSerializer[Bucket]):

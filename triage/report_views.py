@@ -10,10 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from campaigns.people import person
 from triage import reporting
 from triage.forms import LinkForm, ReportForm, ReportMoveForm
 from triage.models import FindingRecord, Report
+from triage.people import person
 from triage.selectors import report_list
 from triage.services import MoveRefusedError
 from triage.trackers import FORMS, FormField

@@ -22,7 +22,6 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from campaigns.people import person
 from engine.errors import BadInput
 from engine.finding import Finding
 from triage import selectors, services
@@ -38,6 +37,7 @@ from triage.forms import (
 )
 from triage.impact import impact_points
 from triage.models import Bucket, FindingRecord, Label, SavedView
+from triage.people import person
 from triage.picture import HOPS, Picture, picture_of_texts, standalone
 
 __all__ = [

@@ -81,9 +81,9 @@ def test_script_is_copied_and_picture_zooms(browser: Browser, live_server: LiveS
     expect(page.locator("[data-copy=script-source]")).to_have_text("Copied")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.strip() == factories.SCRIPT.strip()
-    before = page.locator(".picture svg").get_attribute("viewBox")
+    before = page.locator("[data-panzoom] svg").get_attribute("viewBox")
     page.locator("[data-zoom=in]").click()
-    assert page.locator(".picture svg").get_attribute("viewBox") != before
+    assert page.locator("[data-panzoom] svg").get_attribute("viewBox") != before
     page.locator("[data-panzoom]").focus()
     page.keyboard.press("0")
 
