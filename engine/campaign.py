@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from time import monotonic
@@ -28,7 +28,7 @@ from engine.ir.case import Case, Plan
 from engine.ir.digest import digest
 from engine.ir.graph import Graph
 from engine.ir.text import parse_case, print_case
-from engine.ir.window import cut, neighbourhood
+from engine.ir.window import alias_root, closure, cut, neighbourhood
 from engine.mutators.apply import apply, touched
 from engine.mutators.spec import Site
 from engine.ops.spec import FRAMEWORKS
@@ -80,6 +80,8 @@ class Options:
         unknown = [mode for mode in self.modes if mode not in MODES]
         if unknown:
             raise BadInput("mode", seen=repr(unknown[0]), expected=", ".join(MODES))
+        if not self.modes:
+            raise BadInput("modes", seen="none", expected=f"some of {', '.join(MODES)}")
         if self.rounds < 1:
             raise BadInput("rounds", seen=self.rounds, expected="at least 1")
         seed_named(self.seed)
@@ -561,6 +563,9 @@ def _window_plan(case: Case, window: Graph) -> Plan:
     outputs = case.graph.outputs
     dead = {name for place, name in enumerate(outputs) if place not in plan.loss_outputs}
     loss = tuple(place for place, name in enumerate(window.outputs) if name not in dead)
+    if not loss:
+        # No positions would mean all of them.
+        return replace(plan, checks=checks, gradient="none", loss_outputs=())
     return replace(plan, checks=checks, loss_outputs=loss)
 
 
@@ -570,9 +575,19 @@ def _dirty(parent: Graph, graph: Graph, changed: tuple[str, ...]) -> set[str]:
     stale = {one.name for one in graph.inputs if before.get(one.name) != one}
     stale.update(changed)
     stale.update(one.name for one in graph.nodes if one.name not in parent.by_name)
+    # Storage that a changed node wrote to, or writes to now, is stale for whoever reads it.
+    written = {
+        alias_root(parent, node.writes)
+        for node in parent.nodes
+        if node.writes and (node.name in stale or node.name not in graph.by_name)
+    }
     for node in graph.nodes:
-        if stale.intersection(node.uses):
+        if stale.intersection(node.uses) or (
+            written and any(alias_root(graph, one) in written for one in node.uses)
+        ):
             stale.add(node.name)
+        if node.writes and node.name in stale:
+            written.add(alias_root(graph, node.writes))
     return {name for name in stale if name in graph.by_name}
 
 
@@ -580,29 +595,23 @@ def _closed(
     graph: Graph, centre: tuple[str, ...], dirty: set[str], *, limit: int, without: set[str]
 ) -> tuple[str, ...]:
     """A window round the centre that is fed only with values that the mutation left alone."""
-    names = set(neighbourhood(graph, centre, limit=limit, without=without))
-    needed = set(centre)
+    needed = _supplied(graph, centre, dirty)
+    around = neighbourhood(graph, centre, limit=limit, without=without)
+    held = needed.union(around)
+    # A neighbour that needs more than the window holds stays out of it.
+    names = needed.union(one for one in around if _supplied(graph, (one,), dirty) <= held)
+    return tuple(node.name for node in graph.nodes if node.name in names)
+
+
+def _supplied(graph: Graph, names: Iterable[str], dirty: set[str]) -> set[str]:
+    """The nodes with every node whose recorded value they could not be fed with."""
+    inside = set(names)
     while True:
-        open_edges = {
-            (name, used)
-            for name in names
-            for used in graph.by_name[name].uses
-            if used in dirty and used not in names
-        }
-        if not open_edges:
-            return tuple(node.name for node in graph.nodes if node.name in names)
-        for name, used in open_edges:
-            if name in needed:
-                names.add(used)
-                needed.add(used)
-            else:
-                names.discard(name)
-
-
-def _touches(site: Site, near: set[str]) -> bool:
-    """Whether a site lies among the values named; a change of the plan alone lies anywhere."""
-    named = {*site.nodes, site.value, site.consumer} - {""}
-    return not named or bool(named & near)
+        grown = closure(graph, inside)
+        grown.update(used for name in grown for used in graph.by_name[name].uses if used in dirty)
+        if grown == inside:
+            return inside
+        inside = grown
 
 
 def _quick_signature(divergence: Divergence, graph: Graph) -> str:

@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from engine.errors import ConstraintViolated
 from engine.ir.case import Case, Plan
 from engine.ir.digest import blob_digest
 from engine.ir.graph import Graph, Input, Node, StoredBlob
 from engine.ir.types import Dense, Tuple, is_float
 
-__all__ = ["alias_root", "cut", "neighbourhood"]
+__all__ = ["alias_root", "closure", "cut", "neighbourhood"]
 
 Array = npt.NDArray[np.generic]
 
@@ -49,11 +50,13 @@ def cut(
     """The named nodes as a case, and the blobs its inputs need.
 
     Edges that enter become inputs with the recorded `values`; edges that leave become outputs (or
-    `outputs`, where given). The set is closed: producers of tuples come with their consumers, and
-    if anything in it writes, so does everything of that alias class.
+    `outputs`, where given). The set is closed, see `closure`. `ConstraintViolated` where no node is
+    named, or where a value that would enter was not recorded.
     """
     graph = case.graph
-    inside = _closure(graph, set(names))
+    inside = closure(graph, names)
+    if not inside:
+        raise ConstraintViolated("a window without operators")
     nodes = tuple(node for node in graph.nodes if node.name in inside)
     entering = dict.fromkeys(used for node in nodes for used in node.uses if used not in inside)
     blobs: dict[str, Array] = {}
@@ -65,7 +68,10 @@ def cut(
 def _input(graph: Graph, name: str, values: Mapping[str, Array], blobs: dict[str, Array]) -> Input:
     if name in graph.input_by_name:
         return graph.input_by_name[name]
-    array = np.ascontiguousarray(values[name])
+    if name not in values:
+        raise ConstraintViolated(f"{name} would enter a window, but its value was not recorded")
+    # Keeps arrays without axes as they are, which `ascontiguousarray` does not.
+    array = np.asarray(values[name], order="C")
     digest = blob_digest(array)
     blobs[digest] = array
     declared = graph.types[name]
@@ -74,21 +80,49 @@ def _input(graph: Graph, name: str, values: Mapping[str, Array], blobs: dict[str
     return Input(name, given, "input", StoredBlob(digest), requires_grad=is_float(given.dtype))
 
 
-def _closure(graph: Graph, inside: set[str]) -> set[str]:
-    """Close under tuples and, where something writes, under alias classes."""
-    while True:
-        wanted = set(inside)
-        for name in inside:
-            for used in graph.by_name[name].uses:
-                if isinstance(graph.types[used], Tuple):
-                    wanted.add(used)
-        written = (graph.by_name[one].writes for one in inside)
-        for root in {alias_root(graph, one) for one in written if one is not None}:
-            wanted |= {node.name for node in graph.nodes if alias_root(graph, node.name) == root}
-        wanted = {name for name in wanted if name in graph.by_name}
-        if wanted == inside:
-            return inside
-        inside = wanted
+def closure(graph: Graph, names: Iterable[str]) -> set[str]:
+    """The least set of nodes that holds the named ones and can be fed with recorded values.
+
+    Values that are no dense tensors come with their producers, tuples with all their items. A node
+    that writes comes with all of its alias class, and so does a node that reads a value after
+    another of its class was written to: what was recorded of it is out of date.
+    """
+    inside: set[str] = set()
+    pending = [name for name in names if name in graph.by_name]
+    roots, writers = _storage(graph)
+    while pending:
+        name = pending.pop()
+        if name in inside:
+            continue
+        inside.add(name)
+        node = graph.by_name[name]
+        wanted = [one for one in node.uses if not isinstance(graph.types[one], Dense)]
+        if isinstance(node.type, Tuple):
+            wanted += graph.users[name]
+        classes = {roots[node.writes]} if node.writes else set[str]()
+        if writers:
+            classes |= {roots[one] for one in node.uses if _is_stale(graph, one, node, writers)}
+        wanted += [one.name for one in graph.nodes if classes and roots[one.name] in classes]
+        pending += [one for one in wanted if one in graph.by_name]
+    return inside
+
+
+def _storage(graph: Graph) -> tuple[dict[str, str], dict[str, list[int]]]:
+    """The alias root of every value, and the positions of the nodes that write to each root."""
+    writers: dict[str, list[int]] = {}
+    if not any(node.writes for node in graph.nodes):
+        return {}, writers
+    roots = {name: alias_root(graph, name) for name in graph.types}
+    for place, node in enumerate(graph.nodes):
+        if node.writes:
+            writers.setdefault(roots[node.writes], []).append(place)
+    return roots, writers
+
+
+def _is_stale(graph: Graph, name: str, reader: Node, writers: Mapping[str, list[int]]) -> bool:
+    """Whether a value's storage is written to between its computation and the reader."""
+    made, read = graph.position.get(name, -1), graph.position[reader.name]
+    return any(made < place < read for place in writers.get(alias_root(graph, name), ()))
 
 
 def alias_root(graph: Graph, name: str) -> str:
@@ -96,6 +130,10 @@ def alias_root(graph: Graph, name: str) -> str:
     while name in graph.by_name:
         node = graph.by_name[name]
         before = node.writes or node.views
+        if before is None and node.op == "item":
+            # An item shares storage with what its tuple is a view of.
+            whole = graph.by_name.get(node.uses[0])
+            before = whole.views if whole else None
         if before is None:
             break
         name = before
