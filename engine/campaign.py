@@ -614,6 +614,12 @@ def _supplied(graph: Graph, names: Iterable[str], dirty: set[str]) -> set[str]:
         inside = grown
 
 
+def _touches(site: Site, near: set[str]) -> bool:
+    """Whether a site lies among the values named; a change of the plan alone lies anywhere."""
+    named = {*site.nodes, site.value, site.consumer} - {""}
+    return not named or bool(named & near)
+
+
 def _quick_signature(divergence: Divergence, graph: Graph) -> str:
     """What is known of a failure before it is minimised: key, and the call that is blamed."""
     node = graph.by_name.get(divergence.node or divergence.value)
