@@ -27,7 +27,8 @@ class ModeAnswer:
 
     `status`: an `executors.outcome.Status`. `summary`: one line ("raised RuntimeError: ...", or the
     output's dtype, shape and first values). `detail`: traceback or more values, may be long.
-    `error`: greatest error against the float64 referee, None where it does not apply.
+    `error`: greatest error against the float64 referee in units of what is allowed there, None
+    where it does not apply.
     """
 
     mode: str

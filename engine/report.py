@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from time import monotonic
 
+import numpy as np
+
 from engine.errors import ConstraintViolated
 from engine.executors.lowering import Unsupported, lower
 from engine.executors.outcome import Answer, Array, Outcome, Status
@@ -102,7 +104,7 @@ def report(
         reproduction=Reproduction(repeated + run.reproduced, _ATTEMPTS),
         script=script,
         script_output=run.output,
-        environment=bench.pool.versions(divergence.framework),
+        environment=bench.environment(divergence.framework),
         seconds=monotonic() - began,
     )
 
@@ -177,7 +179,9 @@ def _values(answer: Answer) -> str:
     if answer.array is None:
         return head
     flat = answer.array.ravel()
-    shown = ", ".join(f"{one:.6g}" if flat.dtype.kind in "fV" else str(one) for one in flat[:8])
+    # bfloat16 is a kind of its own and takes no format.
+    plain = flat.astype(np.float32) if flat.dtype.kind == "V" else flat
+    shown = ", ".join(f"{one:.6g}" if plain.dtype.kind == "f" else str(one) for one in plain[:8])
     return f"{head} {shown}{', ...' if flat.size > 8 else ''}"
 
 

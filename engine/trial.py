@@ -11,19 +11,22 @@ import numpy as np
 
 from engine.errors import ConstraintViolated
 from engine.executors.apis import public_api
+from engine.executors.environment import described
 from engine.executors.outcome import Array, Outcome, Status
 from engine.executors.pool import Document, Pool
 from engine.executors.reference import evaluate
-from engine.ir.case import Case
+from engine.executors.request import settled
+from engine.ir.case import Call, Case
 from engine.ir.digest import blob_digest
 from engine.ir.graph import Graph, Input, Node, StoredBlob
 from engine.ir.types import Dense, is_float
 from engine.ir.values import materialise
 from engine.ops import OPS
 from engine.ops.spec import call_of
+from engine.ops.typing import retype
 from engine.oracles.comparison import BASELINE, Comparison, Gradients, framework_of
 from engine.oracles.judge import judge
-from engine.oracles.referee import Floats, Referee, as_float64
+from engine.oracles.referee import REFUSALS, Floats, Referee, as_float64
 from engine.oracles.verdict import Kind, Ruling, Verdict
 
 __all__ = ["Bench", "Trial", "failed_with", "referenced_modes"]
@@ -59,6 +62,7 @@ class Bench:
     pool: Pool
     modes: tuple[str, ...]
     _documents: dict[tuple[str, str], Document] = field(default_factory=dict)
+    _environments: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     def trial(
         self,
@@ -87,13 +91,14 @@ class Bench:
     def _judge(
         self, case: Case, blobs: Mapping[str, Array], outcomes: Mapping[str, Outcome]
     ) -> Trial:
+        referees = _referees(case, blobs)
         comparison = Comparison(
             case,
             outcomes,
-            _referees(case, blobs),
+            referees,
             _Documentation(self, case.graph).lists_cpu,
             _Documentation(self, case.graph).promises_view,
-            self._gradients(case, blobs, outcomes),
+            self._gradients(case, blobs, outcomes) if referees else None,
         )
         return Trial(case, comparison, judge(comparison), len(outcomes))
 
@@ -103,6 +108,15 @@ class Bench:
         if (framework, api) not in self._documents:
             self._documents[framework, api] = self.pool.document(framework, (api,))[api]
         return self._documents[framework, api]
+
+    def environment(self, framework: str) -> Mapping[str, str]:
+        """Versions and machine, as a report states them; asked for once."""
+        if framework not in self._environments:
+            self._environments[framework] = {
+                **self.pool.versions(framework),
+                **described(self.pool.environment(framework)),
+            }
+        return self._environments[framework]
 
     # ---------------------------------------------------------------------------- gradients
     def _gradients(
@@ -124,17 +138,28 @@ def referenced_modes(framework: str, modes: Sequence[str]) -> tuple[str, ...]:
 
 
 def _referees(case: Case, blobs: Mapping[str, Array]) -> tuple[Referee, ...]:
-    """One referee for each call of the plan."""
+    """One referee for each call of the plan; none where NumPy has no answer for one of them."""
     referees: list[Referee] = []
     for call in case.plan.calls:
-        given = {one.name: one for one in call.inputs}
-        inputs = tuple(given.get(one.name, one) for one in case.graph.inputs)
-        graph = replace(case.graph, inputs=inputs)
-        if referees and not _writes_inputs(case.graph) and not given:
+        if referees and not call.inputs and not case.plan.calls[0].inputs:
             referees.append(referees[0])
-        else:
-            referees.append(Referee(case.with_graph(graph), materialise(graph, blobs)))
+            continue
+        try:
+            graph = _called(case, call)
+        except ConstraintViolated:
+            return ()
+        values = settled(graph.inputs, materialise(graph, blobs))
+        referees.append(Referee(case.with_graph(graph), values))
+        if referees[-1].refusal:
+            return ()
     return tuple(referees[:1] if _writes_inputs(case.graph) else referees)
+
+
+def _called(case: Case, call: Call) -> Graph:
+    """The graph with the inputs of a call; types inferred anew where those are others."""
+    graph = replace(case.graph, inputs=case.inputs_of(call))
+    changed = {one.name for one in graph.inputs if one.type != case.graph.types[one.name]}
+    return retype(graph, changed) if changed else graph
 
 
 def _writes_inputs(graph: Graph) -> bool:
@@ -234,12 +259,16 @@ class _Smooth:
     def _start(self) -> dict[str, Array]:
         return {
             name: array.astype(np.float64) if array.dtype.kind in "fV" else array
-            for name, array in materialise(self.case.graph, self.blobs).items()
+            for name, array in settled(
+                self.case.graph.inputs, materialise(self.case.graph, self.blobs)
+            ).items()
         }
 
     def at(self, name: str, index: tuple[int, ...]) -> bool:
+        if self._start[name].dtype.kind == "c" or not np.isfinite(self._start[name][index]):
+            return False
         value = float(self._start[name][index])
-        if not np.isfinite(value):
+        if self.case.plan.gradient == "second" and self.bends(name, index):
             return False
         step = 1e-5 * max(1.0, abs(value))
         below, here, above = (self._loss(name, index, value + move) for move in (-step, 0.0, step))
@@ -248,11 +277,25 @@ class _Smooth:
             scale = np.maximum(np.abs(left), np.abs(right))
             return bool(np.all(np.abs(left - right) <= 1e-2 * scale + 1e-4))
 
+    def bends(self, name: str, index: tuple[int, ...]) -> bool:
+        """Whether the second derivative differs from side to side, as that of x * abs(x) at 0."""
+        value = float(self._start[name][index])
+        step = 1e-3 * max(1.0, abs(value))
+        points = [self._loss(name, index, value + move * step) for move in (-2, -1, 0, 1, 2)]
+        with np.errstate(all="ignore"):
+            left = (points[2] - 2 * points[1] + points[0]) / step**2
+            right = (points[4] - 2 * points[3] + points[2]) / step**2
+            scale = np.maximum(np.abs(left), np.abs(right))
+            return not bool(np.all(np.abs(left - right) <= 5e-2 * scale + 1e-2))
+
     def _loss(self, name: str, index: tuple[int, ...], value: float) -> Floats:
-        """The outputs that the loss reads, flat and one after another."""
+        """The outputs that the loss reads, flat and one after another; NaN where there are none."""
         values = {key: array.copy() for key, array in self._start.items()}
         values[name][index] = value
-        answers = evaluate(self.case.graph, values, dtype="float64")
+        try:
+            answers = evaluate(self.case.graph, values, dtype="float64")
+        except REFUSALS:
+            return np.full(1, np.nan)
         outputs = self.case.graph.outputs
         chosen = self.case.plan.loss_outputs or range(len(outputs))
         parts = [as_float64(answers[outputs[at]]).ravel() for at in chosen]

@@ -248,6 +248,10 @@ class Pool:
         (zygote,) = drive([self._zygote(self._side(framework))])
         return zygote.versions
 
+    def environment(self, framework: str) -> Environment:
+        """The environment in which a framework is run."""
+        return self._side(framework).environment
+
     # --------------------------------------------------------------------------------- a case
     def _side(self, framework: str) -> _Side:
         if framework not in self._sides:

@@ -18,7 +18,7 @@ from engine.errors import ConstraintViolated
 from engine.executors.reference import evaluate
 from engine.ir.case import Call, Case, Plan
 from engine.ir.digest import blob_digest
-from engine.ir.graph import Attr, Formula, Graph, Input, Literal, Node, Random, StoredBlob
+from engine.ir.graph import Attr, Formula, Graph, Input, Literal, Node, Random, Region, StoredBlob
 from engine.ir.types import Dense, Tuple, is_float
 from engine.ir.values import materialise
 from engine.ir.window import cut
@@ -59,6 +59,19 @@ def drop_outputs(case: Case, blobs: Blobs) -> Iterator[Case]:
     for place in range(len(outputs)):
         kept = tuple(at for at in range(len(outputs)) if at != place)
         yield _pruned(case, tuple(outputs[at] for at in kept), kept)
+
+
+def shorten_outputs(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """An output replaced by what its last operator was given."""
+    outputs = case.graph.outputs
+    everywhere = tuple(range(len(outputs)))
+    for place, name in enumerate(outputs):
+        node = case.graph.by_name.get(name)
+        for operand in dict.fromkeys(node.uses if node else ()):
+            inner = case.graph.by_name.get(operand)
+            if inner is not None and not isinstance(inner.type, Tuple) and operand not in outputs:
+                shorter = (*outputs[:place], operand, *outputs[place + 1 :])
+                yield _pruned(case, shorter, everywhere)
 
 
 def bypass(case: Case, blobs: Blobs) -> Iterator[Case]:
@@ -265,6 +278,7 @@ PASSES: dict[str, Callable[[Case, Blobs], Iterator[Case]]] = {
     "simplify plan": simplify_plan,
     "cut out": cut_out,
     "drop outputs": drop_outputs,
+    "shorten outputs": shorten_outputs,
     "replace by input": replace_by_input,
     "bypass": bypass,
     "bound": drop_regions,
@@ -355,6 +369,7 @@ def _substituted(case: Case, name: str, other: str) -> Iterator[Case]:
             operands=tuple(other if one == name else one for one in node.operands),
             writes=other if node.writes == name else node.writes,
             views=other if node.views == name else node.views,
+            regions=tuple(_captured(one, name, other) for one in node.regions),
         )
         for node in graph.nodes
         if node.name != name
@@ -365,6 +380,11 @@ def _substituted(case: Case, name: str, other: str) -> Iterator[Case]:
     for attempt in _retyped(changed, {}):
         if any(one in attempt.graph.by_name for one in attempt.graph.outputs):
             yield _pruned(attempt, attempt.graph.outputs, ())
+
+
+def _captured(region: Region, name: str, other: str) -> Region:
+    captures = tuple((inner, other if outer == name else outer) for inner, outer in region.captures)
+    return replace(region, captures=captures)
 
 
 def _pruned(case: Case, outputs: tuple[str, ...], kept: tuple[int, ...]) -> Case:
