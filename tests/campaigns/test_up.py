@@ -37,10 +37,11 @@ class Up:
     var: Path
     address: str
     process: subprocess.Popen[bytes]
+    log: Path
 
     @property
     def said(self) -> str:
-        return (self.var / "up.log").read_text()
+        return self.log.read_text()
 
     def wait_for(self, pattern: str) -> re.Match[str]:
         """Wait until it said something that matches."""
@@ -59,9 +60,9 @@ class Up:
         return self.process.wait(PATIENCE)
 
 
-def start(var: Path, address: str, *arguments: str) -> Up:
+def start(var: Path, address: str, *arguments: str, log: str = "up.log") -> Up:
     """Start `up`; its words go to a new log."""
-    with (var / "up.log").open("wb") as log:
+    with (var / log).open("wb") as words:
         process = subprocess.Popen(
             [sys.executable, "manage.py", "up", *arguments],
             cwd=ROOT,
@@ -75,11 +76,11 @@ def start(var: Path, address: str, *arguments: str) -> Up:
                 "DJANGO_SETTINGS_MODULE": "flowmut_web.settings",
             },
             stdin=subprocess.DEVNULL,
-            stdout=log,
+            stdout=words,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    return Up(var, address, process)
+    return Up(var, address, process, var / log)
 
 
 @pytest.fixture
@@ -142,17 +143,6 @@ def test_first_start_second_start_and_stop(var: Path, address: str) -> None:
     assert _left(var) == []
 
 
-def test_second_one_on_the_same_folder_is_refused(var: Path, address: str) -> None:
-    first = start(var, address, "--no-campaign")
-    first.wait_for("Ready: ")
-    first_words = first.said
-    second = start(var, "127.0.0.1:1", "--no-campaign")
-    assert second.process.wait(PATIENCE) == 1
-    assert "It is running already" in second.said
-    assert "First campaign" not in first_words
-    assert first.stop() == 0
-
-
 def test_port_in_use_is_named_before_anything_starts(var: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -164,31 +154,32 @@ def test_port_in_use_is_named_before_anything_starts(var: Path) -> None:
     assert not (var / "logs").exists()
 
 
-@pytest.mark.parametrize("kind", ["web", "celery main"])
-def test_killed_process_is_started_again(var: Path, address: str, kind: str) -> None:
+def test_it_tends_its_processes_and_leaves_none_when_killed(var: Path, address: str) -> None:
     running = start(var, address, "--no-campaign")
     running.wait_for("Ready: ")
-    every = processes(var)
-    mains = [
-        one
-        for one in every.values()
-        if kind_of(one, every) == kind and one.parent == running.process.pid
-    ]
-    (main,) = mains
-    os.kill(main.pid, signal.SIGKILL)
-    name = "web" if kind == "web" else "worker"
-    running.wait_for(rf"{name} ended \(SIGKILL\)")
-    running.wait_for(f"{name} started again")
-    assert running.stop() == 0
-    assert _left(var) == []
+    assert "First campaign" not in running.said
+    for kind, name in (("web", "web"), ("celery main", "worker")):
+        os.kill(_main_process(running, kind), signal.SIGKILL)
+        running.wait_for(rf"{name} ended \(SIGKILL\)")
+        running.wait_for(f"{name} started again")
 
+    second = start(var, "127.0.0.1:1", log="second.log")
+    assert second.process.wait(PATIENCE) == 1
+    assert "It is running already" in second.said
 
-def test_nothing_is_left_when_it_is_killed_itself(var: Path, address: str) -> None:
-    running = start(var, address, "--no-campaign")
-    running.wait_for("Ready: ")
-    assert len(processes(var)) > 3
     assert running.stop(signal.SIGKILL) == -signal.SIGKILL
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     while processes(var) and time.monotonic() < until:
         time.sleep(0.5)
     assert _left(var) == []
+
+
+def _main_process(running: Up, kind: str) -> int:
+    """The process of that kind that `up` itself started."""
+    every = processes(running.var)
+    (found,) = [
+        one.pid
+        for one in every.values()
+        if kind_of(one, every) == kind and one.parent == running.process.pid
+    ]
+    return found
