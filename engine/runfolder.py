@@ -41,7 +41,12 @@ class RunFolder:
         wanted = json.loads(json.dumps(asdict(options)))
         recorded = folder._read("options.json")
         if recorded is None:
-            folder._write("options.json", json.dumps(wanted, indent=1))
+            try:
+                folder._write("options.json", json.dumps(wanted, indent=1))
+            except OSError as error:
+                raise BadInput(
+                    f"run folder {path}", seen=error, expected="space and permission to write"
+                ) from error
         else:
             differing = {
                 name: (recorded.get(name), value)
@@ -124,7 +129,9 @@ class RunFolder:
     def _drop_after(self, next_round: int) -> None:
         """Forget what was written of rounds that will be run again."""
         for path in (self.path / "findings").glob("*.*"):
-            if int(path.name.partition("-")[0]) >= next_round:
+            number = path.name.partition("-")[0]
+            # A name that begins with a dot was being written when the process died.
+            if path.name.startswith(".") or (number.isdigit() and int(number) >= next_round):
                 path.unlink()
         if not self.events.exists():
             return

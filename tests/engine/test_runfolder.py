@@ -123,3 +123,14 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInput, match=r"run folder .* expected a writable folder"):
         RunFolder.open(tmp_path / "file" / "run", OPTIONS)
+
+
+def test_a_finding_that_was_being_written_when_the_process_died_is_dropped(tmp_path: Path) -> None:
+    folder = RunFolder.open(tmp_path / "run", OPTIONS)
+    folder.record(a_finding(0))
+    folder.record(a_round(0))
+    torn = folder.path / "findings" / ".000001-0123456789ab.json.4711"
+    torn.write_text("{")
+    folder.checkpoint()
+    assert not torn.exists()
+    assert len(list(folder.findings())) == 1
