@@ -39,14 +39,20 @@ def cut_out(case: Case, blobs: Blobs) -> Iterator[Case]:
     if len(graph.nodes) < 2:
         return
     values = _values(case, blobs)
+    if values is None:
+        return
     reached = [node.name for node in graph.nodes if node.op != "item"]
     for depth in (0, 1, 2, 4):
         for name in reversed(reached):
             names = _ancestors(graph, name, depth)
             if len(names) < len(graph.nodes):
-                smaller, more = cut(case, names, values)
-                blobs.update(more)
-                yield smaller
+                try:
+                    smaller, more = cut(case, names, values)
+                except ConstraintViolated:
+                    continue  # what would enter is no dense tensor
+                if len(smaller.graph.nodes) < len(graph.nodes):
+                    blobs.update(more)
+                    yield smaller
 
 
 def drop_outputs(case: Case, blobs: Blobs) -> Iterator[Case]:
@@ -89,6 +95,8 @@ def replace_by_input(case: Case, blobs: Blobs) -> Iterator[Case]:
     if len(graph.nodes) < 2:
         return
     values = _values(case, blobs)
+    if values is None:
+        return
     for node in graph.nodes:
         if isinstance(node.type, Tuple) or node.name not in values or node.writes:
             continue
@@ -250,12 +258,17 @@ def _plain_inits(given: Input, blobs: Blobs) -> list[Literal | Formula | Random]
     if not isinstance(given.type, Dense):
         return []
     array = _array(given, blobs)
+    with np.errstate(all="ignore"):  # rounding the greatest numbers overflows
+        return _plain_inits_of(given.type, array)
+
+
+def _plain_inits_of(of: Dense, array: Array) -> list[Literal | Formula | Random]:
     options: list[Literal | Formula | Random] = [Formula("full", (("value", 1),))]
-    if given.type.dtype != "bool":
+    if of.dtype != "bool":
         options.append(Formula("arange", (("start", 1), ("step", 1))))
     if array.size <= LITERAL_LIMIT and array.dtype.kind != "c":
         flat = array.ravel()
-        if is_float(given.type.dtype):
+        if is_float(of.dtype):
             wide = flat.astype(np.float64)
             options.extend(
                 Literal(tuple(float(x) for x in np.round(wide, digits))) for digits in (0, 1, 2)
@@ -265,11 +278,11 @@ def _plain_inits(given: Input, blobs: Blobs) -> list[Literal | Formula | Random]
             )
             # The shortest decimal that reads back as the same number of the dtype.
             options.append(Literal(tuple(float(str(x)) for x in flat)))
-        elif given.type.dtype == "bool":
+        elif of.dtype == "bool":
             options.append(Literal(tuple(bool(x) for x in flat)))
         else:
             options.append(Literal(tuple(int(x) for x in flat)))
-    if is_float(given.type.dtype):
+    if is_float(of.dtype):
         options.append(Random("normal", 0, (("mean", 0.0), ("std", 1.0))))
     return options
 
@@ -296,9 +309,13 @@ PASSES: dict[str, Callable[[Case, Blobs], Iterator[Case]]] = {
 
 
 # ------------------------------------------------------------------------------------- shared
-def _values(case: Case, blobs: Blobs) -> dict[str, Array]:
-    """What every value holds, from the NumPy reference in the declared dtypes."""
-    return dict(evaluate(case.graph, materialise(case.graph, blobs)))
+def _values(case: Case, blobs: Blobs) -> dict[str, Array] | None:
+    """What every value holds, from the NumPy reference in the declared dtypes; None where that has
+    no answer, as for an index out of range."""
+    try:
+        return dict(evaluate(case.graph, materialise(case.graph, blobs)))
+    except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
+        return None
 
 
 def _array(given: Input, blobs: Blobs) -> Array:

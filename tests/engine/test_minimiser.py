@@ -16,7 +16,7 @@ from engine.ir.check import check
 from engine.ir.graph import Literal
 from engine.ir.text import parse_case, print_case
 from engine.ir.values import materialise
-from engine.minimiser import Budget, minimise, renamed, size
+from engine.minimiser import PASSES, Budget, minimise, renamed, size
 
 CHAIN = """case 1
 graph chain
@@ -152,3 +152,57 @@ def test_short_names_keep_the_structure() -> None:
     assert [one.name for one in short.graph.inputs] == ["x", "y"]
     assert [node.op for node in short.graph.nodes] == [node.op for node in case.graph.nodes]
     assert short.graph.outputs == ("b", "a1")
+
+
+def test_a_value_that_a_loop_captures_can_be_replaced() -> None:
+    text = """case 1
+graph loop
+  input x: float32[3] = [1.0, -2.0, 3.0]
+  v0: float32[3] = neg(x)
+  v1: float32[3] = for(v0; trips=2) bound 2
+    body (i: float32[3]) captures (j = v0)
+      b0: float32[3] = add(i, j)
+      yield b0
+  v2: float32[3] = sqrt(v1)
+  return v2
+plan
+  call
+  check values
+"""
+    proposals = list(PASSES["bypass"](parse_case(text), {}))
+    assert proposals
+    for one in proposals:
+        check(one)
+    captured = [region.captures for one in proposals for region in one.graph.nodes[0].regions]
+    assert captured == [(("j", "x"),)]
+
+
+def test_passes_propose_nothing_where_numpy_has_no_answer() -> None:
+    text = """case 1
+graph outside
+  input x: float32[2,3] = normal(seed=0, mean=0.0, std=1.0)
+  input i: int64[2] = [5, 9]
+  v0: float32[2,3] = index_select(x, i; dim=0)
+  v1: float32[2,3] = neg(v0)
+  return v1
+plan
+  call
+  check values
+"""
+    case = parse_case(text)
+    assert list(PASSES["cut out"](case, {})) == []
+    assert list(PASSES["replace by input"](case, {})) == []
+
+
+@pytest.mark.parametrize("literal", ["1e+308", "inf", "nan", "5e-324"])
+def test_plain_values_of_extreme_numbers_are_proposed_without_a_warning(literal: str) -> None:
+    text = f"""case 1
+graph extreme
+  input x: float64[2] = [{literal}, 1.0]
+  v0: float64[2] = neg(x)
+  return v0
+plan
+  call
+  check values
+"""
+    assert list(PASSES["plain values"](parse_case(text), {}))
