@@ -42,9 +42,9 @@ def evaluate(
     `dtype="float64"`: all floating values are float64 (complex ones complex128), whatever they are
     declared as, casts between them included. `disturb`: multiply each floating input and result,
     views aside, by 1 + u eps with u drawn from -1, 0 and 1 and eps that of the dtype `working`, by
-    default the declared one. Outputs and inputs come as they are at the end, other values as they
-    were when computed; a tuple's values are under the names of its `item` nodes, and under
-    "name.0", "name.1", ... where the tuple itself is wanted.
+    default the declared one; zeros that were computed get either sign. Outputs and inputs come as
+    they are at the end, other values as they were when computed; a tuple's values are under the
+    names of its `item` nodes, and under "name.0", "name.1", ... where the tuple itself is wanted.
     """
     run = _Run(dtype, disturb, working, may_write=_writes(graph.nodes))
     scope: dict[str, Value] = dict(run.inputs(graph.inputs, values))
@@ -139,6 +139,14 @@ class _Run:
         moved: Array = array.astype(wide) * (1.0 + eps * steps)
         return moved.astype(array.dtype)
 
+    def signed(self, array: Array) -> Array:
+        """Computed zeros with a sign drawn anew: which one a sum or a maximum has is free."""
+        if self.disturb is None or array.dtype.kind != "f" or array.all():
+            return array
+        turned = (array == 0) & (self.disturb.integers(0, 2, array.shape) == 1)
+        found: Array = np.where(turned, -array, array)  # type: ignore[operator]
+        return found
+
     # ---- nodes
     def node(self, node: Node, scope: Mapping[str, Value]) -> Value:
         if node.op == ITEM:
@@ -182,7 +190,7 @@ class _Run:
         array = self.cast(result, declared)
         if node.views is not None:
             return array
-        array = self.disturbed(array, declared)
+        array = self.signed(self.disturbed(array, declared))
         if self.may_write and any(_share(array, operand) for operand in operands):
             array = array.copy()
         return array

@@ -12,7 +12,7 @@ from engine.ir.graph import Graph, Node
 from engine.ir.window import alias_root
 from engine.ops import OPS
 from engine.oracles.referee import Referee
-from engine.oracles.undefined import undefined_values
+from engine.oracles.undefined import spread, undefined_values
 
 __all__ = ["BASELINE", "Comparison", "Gradients", "framework_of"]
 
@@ -76,14 +76,7 @@ class Comparison:
     @cached_property
     def random_values(self) -> frozenset[str]:
         """Values that depend on a random operator."""
-        tainted: set[str] = set()
-        for node in self.case.graph.nodes:
-            spec = OPS.get(node.op)
-            if (spec is not None and spec.random) or tainted.intersection(node.uses):
-                tainted.add(node.name)
-                if node.writes:
-                    tainted.add(node.writes)
-        return frozenset(tainted)
+        return spread(self.case.graph, lambda node: (spec := OPS.get(node.op)) and spec.random)
 
     def unpromised_views(self, framework: str, name: str) -> tuple[str, ...]:
         """Operators that `name` depends on, whose result is written to or read as a view although

@@ -16,7 +16,14 @@ __all__ = ["deaths", "internal_errors", "raises"]
 # PyTorch asks for a report wherever this is printed, whatever the input was.
 _INTERNAL = "INTERNAL ASSERT FAILED"
 # What torch.compile says when it declines under fullgraph=True: a limit, not a wrong answer.
-_DECLINED = ("Unsupported", "UserError", "FailOnRecompileLimitHit", "DataDependentOutputException")
+_DECLINED = (
+    *("Unsupported", "UserError", "FailOnRecompileLimitHit", "DataDependentOutputException"),
+    *("DynamicOutputShapeException", "GuardOnDataDependentSymNode"),
+)
+# Signals that others send: the kernel when memory runs out, a person, a supervisor.
+_FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
+# What a process prints that dies because an allocation failed: our limit, not its fault.
+_NO_MEMORY = ("std::bad_alloc", "Cannot allocate memory", "can't allocate memory")
 _ORDINARY = ("float32", "int32", "int64", "bool")
 
 
@@ -28,6 +35,13 @@ def deaths(comparison: Comparison) -> Iterator[Divergence | str]:
             for mode in comparison.modes_of(framework)
             if comparison.outcomes[mode].status is Status.DIED
         }
+        for mode, outcome in list(dead.items()):
+            if outcome.signal in _FROM_OUTSIDE:
+                del dead[mode]
+                yield f"{mode} was killed by {outcome.signal}, which comes from outside"
+            elif any(one in outcome.stderr for one in _NO_MEMORY):
+                del dead[mode]
+                yield f"{mode} ran out of the memory it was given"
         if dead:
             signal = next(iter(dead.values())).signal
             yield Divergence(
@@ -82,6 +96,8 @@ def _one_sided(
         if framework == "torch" and mode == BASELINE["torch"]:
             yield "torch-eager raises: the case is outside what PyTorch supports"
             continue
+        if framework == "torch" and _INTERNAL in failure.message:
+            continue  # is a divergence already
         if framework == "torch" and failure.type.rpartition(".")[2] in _DECLINED:
             yield f"{mode} declines the case: {normalise(failure.type, failure.message)}"
             continue

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.executors.outcome import Array
-from engine.ir.types import is_float, numpy_dtype
+from engine.ir.types import COMPLEX, is_float, numpy_dtype
 from engine.oracles.referee import Floats, Referee, as_float64
 
 __all__ = ["DEFAULT_TOLERANCE", "MARGIN", "Gap", "gap", "nonfinite_classes", "tolerance_of"]
@@ -71,9 +71,12 @@ def gap(answer: Array, dtype: str, referee: Referee, name: str) -> Gap | None:
         return None
     with np.errstate(all="ignore"):
         rtol, atol = tolerance_of(dtype)
-        allowed = atol + rtol * np.abs(exact)
+        allowed = atol + rtol * _magnitude(exact, dtype)
         error = np.abs(seen - exact)
         classes, wanted = nonfinite_classes(seen), nonfinite_classes(exact)
+        if dtype in COMPLEX:
+            # Which part is NaN or infinite is not agreed on (C99, annex G, is not C++).
+            classes, wanted = np.where((classes | wanted) > 0, (1, 1), (classes, wanted))
         finite = (classes == 0) & (wanted == 0)
         suspicious = bool((error[finite] > allowed[finite]).any()) or bool(
             (classes != wanted).any()
@@ -84,6 +87,8 @@ def gap(answer: Array, dtype: str, referee: Referee, name: str) -> Gap | None:
             raw = float(error[worst]) if worst or not error.ndim else 0.0
             return Gap(units if allowed.any() else 0.0, raw, 0, worst)
         floor = referee.floor(name)
+        if dtype in COMPLEX:
+            floor = np.broadcast_to(floor.max(axis=-1, keepdims=True), floor.shape)
         smoothed = np.maximum(floor, _typical(floor))
         limit = np.maximum(allowed, MARGIN * smoothed)
         ratio = np.where(
@@ -103,6 +108,13 @@ def gap(answer: Array, dtype: str, referee: Referee, name: str) -> Gap | None:
         else 0.0
     )
     return Gap(units, raw, count, worst)
+
+
+def _magnitude(exact: Floats, dtype: str) -> Floats:
+    """Absolute values; of a complex number, whose parts are on the last axis, that of the whole."""
+    if dtype not in COMPLEX:
+        return np.abs(exact)
+    return np.broadcast_to(np.hypot(exact[..., :1], exact[..., 1:]), exact.shape)
 
 
 def _excused(

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from engine.executors.outcome import Answer, Array, CallAnswer
-from engine.ir.types import Dense
+from engine.ir.types import Dense, Type
 from engine.oracles.comparison import BASELINE, Comparison, framework_of
 from engine.oracles.keys import normalise
 from engine.oracles.numeric import MARGIN, Gap, gap, nonfinite_classes, tolerance_of
@@ -43,9 +43,12 @@ def metadata(comparison: Comparison) -> Iterator[Divergence | str]:
 def _metadata_of(
     comparison: Comparison, call: int, name: str, present: Mapping[str, Answer]
 ) -> Iterator[Divergence | str]:
-    declared = comparison.case.graph.types[name]
+    declared = _types(comparison, call)[name]
+    referee = comparison.referees[call] if call < len(comparison.referees) else None
     if not isinstance(declared, Dense):
         return
+    if referee is None and comparison.case.plan.calls[call].inputs:
+        return  # the types of this call's own inputs are not at hand
     yield from _against(
         comparison,
         Kind.DTYPE,
@@ -54,11 +57,11 @@ def _metadata_of(
         name,
     )
     shape: tuple[int, ...] | None = None
-    if call == 0 and declared.is_static:
+    if declared.is_static:
         shape = declared.extents
-    elif call < len(comparison.referees):
-        shape = tuple(comparison.referees[call].exact[name].shape)
-    if shape is not None:
+    elif referee is not None and referee.has_firm_shape(name):
+        shape = tuple(referee.exact[name].shape)
+    if shape is not None and name not in comparison.incomparable:
         yield from _against(
             comparison,
             Kind.SHAPE,
@@ -72,7 +75,7 @@ def _against(
     comparison: Comparison, kind: Kind, seen: Mapping[str, str], wanted: str, name: str
 ) -> Iterator[Divergence | str]:
     """Accuse, framework by framework, the modes that differ from what others give."""
-    agreeing = {mode for mode, one in seen.items() if one == wanted}
+    agreeing = [mode for mode, one in seen.items() if one == wanted]
     for framework in comparison.frameworks():
         wrong = [
             mode for mode, one in seen.items() if one != wanted and framework_of(mode) == framework
@@ -110,10 +113,12 @@ def _change(kind: Kind, wanted: str, seen: str) -> str:
 def values(comparison: Comparison) -> Iterator[Divergence | str]:
     """Values against the float64 referee, with a witness on the referee's side."""
     graph = comparison.case.graph
+    if comparison.ok and not comparison.referees:
+        yield "the NumPy reference has no answer, so values are not compared"
     for call, referee in enumerate(comparison.referees):
         answers = _answers(comparison, call)
         for place, name in enumerate(graph.outputs):
-            declared = graph.types[name]
+            declared = _types(comparison, call)[name]
             if name in comparison.incomparable or not isinstance(declared, Dense):
                 continue
             gaps: dict[str, Gap] = {}
@@ -175,7 +180,7 @@ def _is_disputed(comparison: Comparison, call: int, place: int, name: str) -> bo
     seen = as_float64(array)
     if seen.shape != exact.shape:
         return True
-    declared = comparison.case.graph.types[name]
+    declared = _types(comparison, call)[name]
     rtol, atol = tolerance_of(declared.dtype) if isinstance(declared, Dense) else (0.0, 0.0)
     with np.errstate(all="ignore"):
         classes = nonfinite_classes(seen) != nonfinite_classes(exact)
@@ -334,6 +339,13 @@ def _gradient_raises(comparison: Comparison) -> Iterator[Divergence | str]:
                 message=normalise(failure.type, failure.message),
                 evidence=(f"{' and '.join(passed)} give the gradient",),
             )
+
+
+def _types(comparison: Comparison, call: int) -> Mapping[str, Type]:
+    """Types of all values in one of the calls, which may have inputs of other types."""
+    if call < len(comparison.referees):
+        return comparison.referees[call].case.graph.types
+    return comparison.case.graph.types
 
 
 def _answers(comparison: Comparison, call: int) -> dict[str, CallAnswer]:

@@ -18,9 +18,11 @@ from engine.executors.reference import evaluate
 from engine.ir.case import Case
 from engine.ir.types import Dense
 
-__all__ = ["DRAWS", "Floats", "Referee", "as_float64"]
+__all__ = ["DRAWS", "REFUSALS", "Floats", "Referee", "as_float64"]
 
 DRAWS = 12
+# What NumPy raises where a call has no answer for the values given, as `numpy_mode` has it.
+REFUSALS = (ArithmeticError, LookupError, MemoryError, TypeError, ValueError)
 Floats = npt.NDArray[np.float64]
 
 
@@ -46,17 +48,25 @@ class Referee:
         return evaluate(self.case.graph, self._copies())
 
     @cached_property
-    def draws(self) -> tuple[Mapping[str, Array], ...]:
-        """Disturbed float64 evaluations."""
-        return tuple(
-            evaluate(
-                self.case.graph,
-                self._copies(),
-                dtype="float64",
-                disturb=np.random.default_rng([20, number]),
-            )
-            for number in range(DRAWS)
-        )
+    def refusal(self) -> str:
+        """Why NumPy has no answer (an index out of range, say), "" where it has one."""
+        try:
+            _ = self.exact, self.working
+        except REFUSALS as error:
+            return f"{type(error).__name__}: {error}"
+        return ""
+
+    @cached_property
+    def draws(self) -> tuple[Mapping[str, Array] | None, ...]:
+        """Disturbed float64 evaluations; None where a disturbed one has no answer."""
+        return tuple(self._draw(number) for number in range(DRAWS))
+
+    def _draw(self, number: int) -> Mapping[str, Array] | None:
+        rng = np.random.default_rng([20, number])
+        try:
+            return evaluate(self.case.graph, self._copies(), dtype="float64", disturb=rng)
+        except REFUSALS:
+            return None
 
     @cached_property
     def unwritten(self) -> Mapping[str, Array]:
@@ -89,6 +99,8 @@ class Referee:
         floor = np.zeros(exact.shape)
         with np.errstate(all="ignore"):
             for draw in self.draws:
+                if draw is None:
+                    return np.full(exact.shape, np.inf)
                 moved = as_float64(draw[name])
                 if moved.shape != exact.shape:
                     return np.full(exact.shape, np.inf)
@@ -97,6 +109,14 @@ class Referee:
                 gap[np.isnan(gap)] = np.inf
                 floor = np.maximum(floor, gap)
         return floor
+
+    def has_firm_shape(self, name: str) -> bool:
+        """Whether rounding leaves an extent alone that depends on values (of nonzero, say)."""
+        shapes = {
+            None if draw is None else draw[name].shape
+            for draw in (self.exact, self.working, *self.draws)
+        }
+        return len(shapes) == 1
 
     def declared(self, name: str) -> Dense | None:
         found = self.case.graph.types.get(name)

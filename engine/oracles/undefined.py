@@ -1,22 +1,24 @@
 """Values that no framework defines: they are never compared, nor is what follows from them.
 
 Casts of NaN, Inf or numbers out of range to integers, integer division by zero, and shifts by as
-many bits as the type has are undefined in C++ and unpromised by both frameworks.
+many bits as the type has are undefined in C++ and unpromised by both frameworks. So are the places
+of equal values (the tag "ties" of an operator).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from engine.executors.outcome import Array
 from engine.ir.graph import Graph, Node
 from engine.ir.types import Dense, is_float, is_integer, itemsize
+from engine.ir.window import alias_root
 from engine.ops import OPS
 from engine.oracles.referee import Referee, as_float64
 
-__all__ = ["undefined_values"]
+__all__ = ["spread", "undefined_values"]
 
 _DIVISIONS = ("div", "floor_divide", "remainder", "fmod")
 _SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
@@ -24,17 +26,30 @@ _SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
 
 def undefined_values(graph: Graph, referee: Referee) -> frozenset[str]:
     """Names of the values with an undefined element, and of everything computed from them."""
+    return spread(graph, lambda node: _is_undefined(node, graph, referee.working))
+
+
+def spread(graph: Graph, begins: Callable[[Node], object]) -> frozenset[str]:
+    """Nodes for which `begins` holds, all that is computed from them, and where that is written."""
     tainted: set[str] = set()
+    storage: set[str] = set()
     for node in graph.nodes:
-        if tainted.intersection(node.uses) or _is_undefined(node, graph, referee.working):
+        if (
+            tainted.intersection(node.uses)
+            or begins(node)
+            or (storage and any(alias_root(graph, one) in storage for one in node.uses))
+        ):
             tainted.add(node.name)
             if node.writes:
-                tainted.add(node.writes)
+                storage.add(alias_root(graph, node.writes))
+    tainted.update(one for one in graph.types if storage and alias_root(graph, one) in storage)
     return frozenset(tainted)
 
 
 def _is_undefined(node: Node, graph: Graph, values: Mapping[str, Array]) -> bool:
     result = graph.types[node.name]
+    if _is_place(node, graph, values):
+        return True
     operands = [one for one in node.operands if one]
     if not operands or not isinstance(result, Dense) or not is_integer(result.dtype):
         return False
@@ -51,6 +66,34 @@ def _is_undefined(node: Node, graph: Graph, values: Mapping[str, Array]) -> bool
         amounts = values[last].astype(np.int64)
         return bool(((amounts < 0) | (amounts >= bits)).any())
     return False
+
+
+def _is_place(node: Node, graph: Graph, values: Mapping[str, Array]) -> bool:
+    """Whether a node answers with places of values, some of which are equal."""
+    asked = node
+    if node.op == "item":
+        if node.attr("index") == 0 or node.uses[0] not in graph.by_name:
+            return False  # the first of a pair are the values
+        asked = graph.by_name[node.uses[0]]
+    result = graph.types[node.name]
+    spec = OPS.get(asked.op)
+    if spec is None or "ties" not in spec.tags or not asked.operands[0]:
+        return False
+    if not isinstance(result, Dense) or not is_integer(result.dtype):
+        return False
+    dim = dict(asked.attrs).get("dim")
+    return _has_equals(values[asked.operands[0]], dim if isinstance(dim, int) else None)
+
+
+def _has_equals(array: Array, axis: int | None) -> bool:
+    """Whether any two values along an axis (of the whole array for None) are equal, or both NaN."""
+    wide = as_float64(array)
+    if wide.ndim == 0 or wide.size < 2:
+        return False
+    ordered = np.sort(wide.ravel() if axis is None else wide, axis=-1 if axis is None else axis)
+    ordered = ordered if axis is None else np.moveaxis(ordered, axis, -1)
+    left, right = ordered[..., 1:], ordered[..., :-1]
+    return bool(((left == right) | (np.isnan(left) & np.isnan(right))).any())
 
 
 def _is_cast(node: Node) -> bool:

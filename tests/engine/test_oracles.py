@@ -13,12 +13,14 @@ from engine.executors.reference import evaluate
 from engine.finding import Symptom
 from engine.ir.case import Case
 from engine.ir.text import parse_case
+from engine.ir.types import Dense
 from engine.ir.values import materialise
 from engine.oracles.comparison import Comparison, Gradients
 from engine.oracles.judge import judge
 from engine.oracles.keys import normalise
 from engine.oracles.referee import Referee
 from engine.oracles.verdict import Kind, Ruling, Verdict
+from engine.trial import _referees, _Smooth
 
 MODES = ("torch-eager", "torch-aot", "mindspore-pynative", "mindspore-graph")
 EXP = """case 1
@@ -313,3 +315,246 @@ plan
     assert [(one.kind, one.modes, one.worst) for one in verdict.divergences] == [
         (Kind.VALUES, (mode,), ())
     ]
+
+
+# ------------------------------------------------------------------------- alarms not to be raised
+def test_a_native_death_for_want_of_memory_is_no_crash() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    for outcome in (
+        Outcome("mindspore-graph", Status.DIED, signal="SIGKILL"),
+        Outcome("mindspore-graph", Status.DIED, signal="SIGABRT", stderr="what(): std::bad_alloc"),
+    ):
+        verdict = ruling(case, {**outcomes, "mindspore-graph": outcome})
+        assert verdict.ruling is Ruling.INCONCLUSIVE
+
+
+def test_an_internal_assertion_is_one_divergence() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    outcomes["torch-aot"] = raising("torch-aot", "x INTERNAL ASSERT FAILED at y")
+    assert [one.kind for one in ruling(case, outcomes).divergences] == [Kind.INTERNAL]
+
+
+@pytest.mark.parametrize(
+    "exception", ["DynamicOutputShapeException", "GuardOnDataDependentSymNode"]
+)
+def test_what_depends_on_data_may_be_declined(exception: str) -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    outcomes["torch-aot"] = raising("torch-aot", "u0", f"torch.fx.{exception}")
+    assert not ruling(case, outcomes).failed
+
+
+def test_the_evidence_is_the_same_in_every_process() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    outcomes["torch-aot"] = with_output(outcomes["torch-aot"], np.zeros((2, 4), np.float32))
+    evidence = ruling(case, outcomes).divergences[0].evidence
+    assert evidence == (
+        "torch-aot: (2, 4); torch-eager: (2, 3)",
+        "mindspore-pynative agrees with (2, 3)",
+        "mindspore-graph agrees with (2, 3)",
+    )
+
+
+def test_a_case_without_an_answer_on_numpy_is_not_compared() -> None:
+    text = """case 1
+graph outside
+  input x: float32[2,3] = normal(seed=0, mean=0.0, std=1.0)
+  input i: int64[2] = [5, 9]
+  v0: float32[2,3] = index_select(x, i; dim=0)
+  return v0
+plan
+  call
+  check values state
+"""
+    case = case_of(text)
+    assert _referees(case, {}) == ()
+    call = CallAnswer("tensor", (answer_of(np.zeros((2, 3), np.float32)),))
+    outcomes = {mode: Outcome(mode, Status.OK, (call,)) for mode in MODES}
+    verdict = judge(Comparison(case, outcomes, (), lambda framework, node: True))
+    assert verdict.ruling is Ruling.INCONCLUSIVE
+
+
+def with_inputs_after(outcome: Outcome, name: str, array: Array) -> Outcome:
+    call = replace(outcome.calls[0], inputs_after={name: answer_of(array)})
+    return replace(outcome, calls=(call,))
+
+
+ROUNDED = """case 1
+graph rounded
+  input x: float32[3] = [-0.0, 1.0, 2.0]
+  v0: float32[3] = abs(x)
+  v1: float32[3] = copy_(x, v0) writes x
+  return v1
+plan
+  call
+  check values state
+"""
+
+
+def test_a_zero_that_changes_its_sign_in_place_is_no_changed_input() -> None:
+    case = case_of(ROUNDED)
+    outcomes = right_outcomes(case)
+    outcomes["mindspore-graph"] = with_inputs_after(
+        outcomes["mindspore-graph"], "x", np.array([0.0, 1.0, 2.0], np.float32)
+    )
+    assert ruling(case, outcomes).ruling is Ruling.PASS
+
+
+def test_a_write_that_is_lost_is_seen_at_the_input() -> None:
+    case = case_of(ROUNDED.replace("[-0.0, 1.0, 2.0]", "[-3.0, 1.0, -2.0]"))
+    outcomes = right_outcomes(case)
+    for mode in MODES[:3]:
+        outcomes[mode] = with_inputs_after(
+            outcomes[mode], "x", np.array([3.0, 1.0, 2.0], np.float32)
+        )
+    found = ruling(case, outcomes).divergences[0]
+    assert (found.kind, found.value, found.modes) == (Kind.WRITE_LOST, "x", ("mindspore-graph",))
+    assert found.worst == (0,)
+
+
+@pytest.mark.parametrize(("value", "failed"), [("nan", False), ("2.0", True)])
+def test_storage_that_holds_an_undefined_value_is_not_compared(value: str, *, failed: bool) -> None:
+    text = f"""case 1
+graph written
+  input x: float32[2,3] = formula full(value={value})
+  v0: float32[2,3] = clone(x)
+  v1: float32[1,3] = slice(v0; dim=0, start=0, step=1, stop=1) views v0
+  v2: int32[1,3] = cast(v1; dtype="int32")
+  v3: float32[1,3] = cast(v2; dtype="float32")
+  v4: float32[1,3] = copy_(v1, v3) writes v1
+  return v0
+plan
+  call
+  check values state
+"""
+    case = case_of(text)
+    outcomes = right_outcomes(case)
+    outcomes["mindspore-graph"] = with_output(
+        outcomes["mindspore-graph"], np.full((2, 3), 7, np.float32)
+    )
+    assert ruling(case, outcomes).failed is failed
+
+
+@pytest.mark.parametrize(
+    ("op", "values", "failed"),
+    [
+        ("argmax", "[3.0, 1.0, 3.0]", False),
+        ("argmax", "[0.0, -0.0, 0.0]", False),
+        ("argmax", "[3.0, 1.0, 2.0]", True),
+    ],
+)
+def test_the_place_of_equal_values_is_free(op: str, values: str, *, failed: bool) -> None:
+    text = f"""case 1
+graph place
+  input x: float32[3] = {values}
+  v0: int64[] = {op}(x; dim=none, keepdim=false)
+  return v0
+plan
+  call
+  check values state
+"""
+    case = case_of(text)
+    outcomes = right_outcomes(case)
+    outcomes["torch-aot"] = with_output(outcomes["torch-aot"], np.array(2, np.int64))
+    assert ruling(case, outcomes).failed is failed
+
+
+def test_the_sign_of_a_computed_zero_is_free() -> None:
+    text = """case 1
+graph zero
+  input x: float32[2] = [-1.0, -2.0]
+  v0: float32[2] = relu(x)
+  v1: float32[2] = reciprocal(v0)
+  return v1
+plan
+  call
+  check values state
+"""
+    case = case_of(text)
+    outcomes = right_outcomes(case)
+    outcomes["torch-aot"] = with_output(
+        outcomes["torch-aot"], np.array([-np.inf, np.inf], np.float32)
+    )
+    assert not ruling(case, outcomes).failed
+
+
+def complex_case() -> Case:
+    return case_of(
+        """case 1
+graph turned
+  input x: complex64[2] = [complex(1.0, 1.0), complex(1000.0, 0.001)]
+  v0: complex64[2] = neg(x)
+  return v0
+plan
+  call
+  check values state
+"""
+    )
+
+
+@pytest.mark.parametrize(("error", "failed"), [(1e-4, False), (1.0, True)])
+def test_complex_numbers_are_compared_by_magnitude(error: float, *, failed: bool) -> None:
+    case = complex_case()
+    outcomes = right_outcomes(case)
+    wrong = np.array([-1 - 1j, -1000 - 0.001j - error * 1j], np.complex64)
+    outcomes["torch-aot"] = with_output(outcomes["torch-aot"], wrong)
+    assert ruling(case, outcomes).failed is failed
+
+
+def test_an_extent_that_rounding_decides_is_not_compared() -> None:
+    text = """case 1
+graph places
+  input x: float32[3] = [0.1, 0.2, 0.3]
+  input y: float32[3] = [0.3, 0.3, 0.3]
+  v0: float32[3] = sub(x, y)
+  v1: int64[<=3,1] = nonzero(v0)
+  return v1
+plan
+  call
+  check values state
+"""
+    case = case_of(text)
+    outcomes = right_outcomes(case)
+    outcomes["torch-aot"] = with_output(outcomes["torch-aot"], np.zeros((3, 1), np.int64))
+    assert not ruling(case, outcomes).failed
+
+
+def test_a_second_call_is_judged_by_its_own_types() -> None:
+    case = case_of(EXP.replace("  call\n", "  call\n  call x: float64[4] = normal(seed=7)\n"))
+    referees = _referees(case, {})
+    assert [one.case.graph.types["v0"] for one in referees] == [
+        Dense("float32", (2, 3)),
+        Dense("float64", (4,)),
+    ]
+    first, second = (answer_of(np.asarray(one.working["v0"])) for one in referees)
+    calls = (CallAnswer("tensor", (first,)), CallAnswer("tensor", (second,)))
+    outcomes = {mode: Outcome(mode, Status.OK, calls) for mode in MODES}
+    verdict = judge(Comparison(case, outcomes, referees, lambda framework, node: True))
+    assert verdict.ruling is Ruling.PASS
+
+
+def test_an_expanded_input_is_what_the_frameworks_are_given() -> None:
+    case = case_of(EXP.replace("std=1.0)", "std=1.0) layout=expanded"))
+    values = _referees(case, {})[0].values["x"]
+    np.testing.assert_array_equal(values[0], values[1])
+
+
+def test_a_second_derivative_that_jumps_is_no_smooth_place() -> None:
+    text = """case 1
+graph bent
+  input x: float32[2] = [0.0, 1.0] requires_grad
+  v0: float32[2] = abs(x)
+  v1: float32[2] = mul(v0, x)
+  return v1
+plan
+  call
+  gradient second
+  check values gradients
+"""
+    smooth = _Smooth(case_of(text), {})
+    assert [smooth.at("x", (at,)) for at in (0, 1)] == [False, True]
+    once = _Smooth(case_of(text.replace("second", "reverse")), {})
+    assert once.at("x", (0,))
