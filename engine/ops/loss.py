@@ -514,8 +514,13 @@ op(
                 source="mindspore.ops.cross_entropy: class indices of int32 or int64",
             ),
             "module": Form(
-                "nn.CrossEntropyLoss({w}, reduction={reduction},"
-                " label_smoothing={label_smoothing})({x}, {target}.astype(ms.int32))",
+                "{self}({x}, {target}.astype(ms.int32))",
+                setup=(
+                    (
+                        "{self} = nn.CrossEntropyLoss({w}, reduction={reduction},"
+                        " label_smoothing={label_smoothing})"
+                    ),
+                ),
                 source="mindspore.nn.CrossEntropyLoss: see mindspore.ops.cross_entropy",
             ),
             "default": Form(
@@ -566,7 +571,8 @@ op(
                 source="mindspore.ops.nll_loss: target of int32 or int64",
             ),
             "module": Form(
-                "nn.NLLLoss({w}, reduction={reduction})({x}, {target}.astype(ms.int32))",
+                "{self}({x}, {target}.astype(ms.int32))",
+                setup=("{self} = nn.NLLLoss({w}, reduction={reduction})",),
                 source="mindspore.nn.NLLLoss: see mindspore.ops.nll_loss",
             ),
             "default": Form(

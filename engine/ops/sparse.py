@@ -1,7 +1,8 @@
 """Compressed sparse rows: dense in, dense out, so that a case stays dense outside.
 
 MindSpore's products of a CSR tensor (mv, mm, mul, div, sum) have no forms here: each new shape goes
-through an external kernel compiler for 25 seconds and more, longer than a case may take.
+through an external kernel compiler for 25 seconds and more, longer than a case may take. Gradients
+through sparse storage are left to cases that ask for them: few of these operators have one.
 """
 
 from __future__ import annotations
@@ -85,6 +86,7 @@ op(
     ),
     tolerance=Tolerance.EXACT,
     shapes=MATRICES,
+    differentiable=False,
     tags={"sparse", "shape-preserving"},
 )
 
@@ -118,6 +120,7 @@ op(
     tolerance=Tolerance.ACCUMULATING,
     companions=lambda x, attrs: {"y": vector(x, shape_of(x, 2)[1])},
     shapes=MATRICES,
+    differentiable=False,
     tags={"sparse", "linear"},
 )
 
@@ -144,6 +147,7 @@ op(
     tolerance=Tolerance.ACCUMULATING,
     companions=lambda x, attrs: {"y": beside("y", resized(x, (shape_of(x, 2)[1], 2)))},
     shapes=MATRICES,
+    differentiable=False,
     tags={"sparse", "linear"},
 )
 
@@ -172,6 +176,7 @@ op(
     tolerance=Tolerance.ELEMENTWISE,
     companions=lambda x, attrs: {"y": beside("y", x)},
     shapes=MATRICES,
+    differentiable=False,
     tags={"sparse", "shape-preserving"},
 )
 
@@ -202,6 +207,7 @@ op(
     tolerance=Tolerance.ELEMENTWISE,
     companions=lambda x, attrs: {"y": beside("y", x)},
     shapes=MATRICES,
+    differentiable=False,
     tags={"sparse", "shape-preserving"},
 )
 
@@ -225,6 +231,7 @@ op(
     mindspore=None,
     tolerance=Tolerance.ACCUMULATING,
     shapes=MATRICES,
+    differentiable=False,
     tags={"sparse"},
 )
 
@@ -298,5 +305,6 @@ op(
     ),
     tolerance=Tolerance.TRANSCENDENTAL,
     shapes=MATRICES,
+    differentiable=False,
     tags={"sparse", "shape-preserving"},
 )
