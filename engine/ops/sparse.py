@@ -1,8 +1,8 @@
 """Compressed sparse rows: dense in, dense out, so that a case stays dense outside.
 
 MindSpore's products of a CSR tensor (mv, mm, mul, div, sum) have no forms here: each new shape goes
-through an external kernel compiler for 25 seconds and more, longer than a case may take. Gradients
-through sparse storage are left to cases that ask for them: few of these operators have one.
+through an external kernel compiler for 25 seconds and more, longer than a case may take. No
+row is differentiable: few of these operators have a gradient through sparse storage.
 """
 
 from __future__ import annotations
@@ -258,6 +258,7 @@ def stored_row(
         mindspore=limited(("float32",), mindspore),
         tolerance=Tolerance.TRANSCENDENTAL,
         shapes=MATRICES,
+        differentiable=False,
         tags={"sparse", "shape-preserving"},
     )
 
