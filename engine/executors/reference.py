@@ -144,7 +144,7 @@ class _Run:
         if self.disturb is None or array.dtype.kind != "f" or array.all():
             return array
         turned = (array == 0) & (self.disturb.integers(0, 2, array.shape) == 1)
-        found: Array = np.where(turned, -array, array)  # type: ignore[operator]
+        found: Array = np.where(turned, -array, array)
         return found
 
     # ---- nodes
