@@ -607,8 +607,9 @@ def _supplied(graph: Graph, names: Iterable[str], dirty: set[str]) -> set[str]:
     """The nodes with every node whose recorded value they could not be fed with."""
     inside = set(names)
     while True:
-        grown = closure(graph, inside)
-        grown.update(used for name in grown for used in graph.by_name[name].uses if used in dirty)
+        held = closure(graph, inside)
+        fed = {used for name in held for used in graph.by_name[name].uses if used in dirty}
+        grown = held | fed
         if grown == inside:
             return inside
         inside = grown
