@@ -11,6 +11,7 @@ from time import monotonic
 import numpy as np
 
 from engine.errors import ConstraintViolated
+from engine.executors.environment import default_environments
 from engine.executors.lowering import Unsupported, lower
 from engine.executors.outcome import Answer, Array, Outcome, Status
 from engine.finding import Finding, ModeAnswer, Reproduction
@@ -22,7 +23,8 @@ from engine.oracles.comparison import framework_of
 from engine.oracles.judge import PHRASES, describe, modes_in_words
 from engine.oracles.keys import signature_parts
 from engine.oracles.verdict import Divergence
-from engine.script import run_script, write_script
+from engine.script import write_script
+from engine.script_run import run_script
 from engine.trial import Bench, Trial, failed_with, referenced_modes
 
 __all__ = ["Discovery", "report"]
@@ -76,7 +78,7 @@ def report(
             return
     title = title_of(divergence, small.graph)
     script = write_script(trial.comparison, divergence, found.blobs, title=title)
-    run = run_script(script)
+    run = run_script(script, interpreter=_interpreter(bench, divergence.framework))
     repeated = sum(_repeats(small, found.blobs, bench, modes, key) for _ in range(_ATTEMPTS - 1))
     everywhere = _everywhere(small, found.blobs, bench, trial)
     yield Finding(
@@ -107,6 +109,12 @@ def report(
         environment=bench.environment(divergence.framework),
         seconds=monotonic() - began,
     )
+
+
+def _interpreter(bench: Bench, framework: str) -> str:
+    """What the workers of a framework run in, and so what its script is run in."""
+    environments = {**default_environments(), **(bench.pool.environments or {})}
+    return environments[framework].interpreter
 
 
 def _is_needed(mode: str, divergence: Divergence, modes: tuple[str, ...]) -> bool:

@@ -6,103 +6,347 @@ with "no difference" once it is gone.
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from engine.executors.lowering import Lowered, lower
 from engine.executors.outcome import Array
 from engine.executors.request import ones_and_eighths
-from engine.ir.case import Case
-from engine.ir.graph import Formula, Input, Random
+from engine.ir.case import Call, Case
 from engine.ir.types import Dense
 from engine.ir.values import materialise
+from engine.literals import PRINTED, array_text, cotangent_text, input_lines, number_text
 from engine.oracles.comparison import BASELINE, Comparison
 from engine.oracles.judge import describe
 from engine.oracles.numeric import tolerance_of
 from engine.oracles.verdict import Divergence, Kind
+from engine.script_run import dies_of
 
-__all__ = ["ScriptRun", "run_script", "write_script"]
+__all__ = ["STATE", "write_script"]
 
-_PRINTED = 64
 _MODULE = {"torch": "torch", "mindspore": "ms"}
-
-
-@dataclass(frozen=True)
-class ScriptRun:
-    """How a script ended: `reproduced` when it asserted the difference or died as it said."""
-
-    reproduced: bool
-    returncode: int
-    output: str
+_GRADIENTS = (Kind.GRADIENT, Kind.GRADIENT_NONFINITE, Kind.GRADIENT_RAISES)
+# Global state by the name that the workers give it, as a script asks for it.
+STATE: Mapping[str, str] = {
+    "torch generator": "torch.get_rng_state().numpy().tobytes()",
+    "torch default dtype": "torch.get_default_dtype()",
+    "torch grad mode": "torch.is_grad_enabled()",
+    "torch inference mode": "torch.is_inference_mode_enabled()",
+    "torch deterministic": "torch.are_deterministic_algorithms_enabled()",
+    "torch threads": "torch.get_num_threads()",
+    "torch flush denormal": "bool(torch.tensor([1e-40]).add(0)[0] == 0)",
+    "torch autocast": 'torch.is_autocast_enabled("cpu")',
+    "mindspore generator": "ms.get_rng_state().asnumpy().tobytes()",
+    "mindspore seed": "ms.get_seed()",
+    "mindspore mode": 'ms.get_context("mode")',
+    "mindspore device": 'ms.get_context("device_target")',
+    "mindspore deterministic": 'ms.get_context("deterministic")',
+}
 
 
 def write_script(
     comparison: Comparison, divergence: Divergence, blobs: Mapping[str, Array], *, title: str
 ) -> str:
-    """The text of the script for a minimised case."""
-    case = comparison.case
-    lowered = lower(case, divergence.framework)
-    values = materialise(case.graph, blobs)
-    mode = divergence.modes[0]  # the plainest of the accused
-    parts = [
-        f'"""{title}.\n\n{describe(divergence)}.\n"""',
-        _imports(lowered),
-        _inputs(case, values, divergence.framework),
-        _cotangents(lowered),
-        _body(lowered),
-        f'print("{divergence.framework}", {_MODULE[divergence.framework]}.__version__)',
-        *_assertion(comparison, divergence, lowered, mode),
-        'print("no difference")',
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    """The text of the script for a minimised case, whose values have short names."""
+    return _Writer(comparison, divergence, blobs).write(title)
 
 
-def run_script(
-    text: str, *, interpreter: str = sys.executable, deadline: float = 180.0
-) -> ScriptRun:
-    """Run a script alone in a fresh process and folder."""
-    with tempfile.TemporaryDirectory(prefix="flowmut-script-") as folder:
-        path = Path(folder, "reproducer.py")
-        path.write_text(text)
-        try:
-            done = subprocess.run(
-                [interpreter, str(path)],
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=deadline,
-                env=_environment(folder),
-                check=False,
+@dataclass(frozen=True)
+class _Writer:
+    comparison: Comparison
+    divergence: Divergence
+    blobs: Mapping[str, Array]
+
+    # ---- what is written about
+    @property
+    def case(self) -> Case:
+        return self.comparison.case
+
+    @property
+    def framework(self) -> str:
+        return self.divergence.framework
+
+    @property
+    def lowered(self) -> Lowered:
+        return lower(self.case, self.framework)
+
+    @property
+    def mode(self) -> str:
+        return self.divergence.modes[0]  # the plainest of the accused
+
+    @property
+    def arguments(self) -> str:
+        return ", ".join(self.lowered.inputs)
+
+    @property
+    def wanted(self) -> list[str]:
+        """The inputs that a gradient is asked for, in order."""
+        names = {one.name for one in self.case.graph.inputs if one.requires_grad}
+        return [name for name in self.lowered.inputs if name in names]
+
+    @property
+    def phase(self) -> str:
+        """What the accused was doing when it failed, "" where it did not."""
+        outcome = self.comparison.outcomes.get(self.mode)
+        failure = outcome.failure if outcome else None
+        return failure.phase if failure else ""
+
+    @property
+    def is_about_gradient(self) -> bool:
+        """Whether the gradient failed, and not the call."""
+        died_there = self.divergence.kind is Kind.DIED and self.phase == "gradient"
+        return self.divergence.kind in _GRADIENTS or died_there
+
+    # ---- the file
+    def write(self, title: str) -> str:
+        lowered = self.lowered
+        module = _MODULE[self.framework]
+        parts = [
+            f'"""{_documented(title)}.\n\n{_documented(describe(self.divergence))}.\n"""',
+            _imports(lowered),
+            self._inputs(self.case.plan.calls[0]),
+            "\n".join(
+                f"{one.name} = "
+                + cotangent_text(ones_and_eighths(one.shape, one.dtype), self.framework)
+                for one in lowered.cotangents
+            ),
+            _body(lowered),
+            f'print("{self.framework}", {module}.__version__)',
+            *self._assertion(),
+            'print("no difference")',
+        ]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def _inputs(self, call: Call) -> str:
+        inputs = self.case.inputs_of(call)
+        return "\n".join(
+            input_lines(
+                inputs,
+                materialise(inputs, self.blobs),
+                self.framework,
+                differentiable=self.case.plan.gradient in ("reverse", "second"),
             )
-        except subprocess.TimeoutExpired:
-            return ScriptRun(False, -9, f"not finished after {deadline:.0f} s")
-    output = (done.stdout + done.stderr).replace(folder, ".")
-    died = done.returncode < 0
-    asserted = done.returncode != 0 and "AssertionError" in done.stderr
-    return ScriptRun(died or asserted, done.returncode, output[-6000:])
+        )
+
+    def _setup(self) -> str:
+        given = self.lowered.setup_inputs
+        return f"setup({', '.join(given)})" if given else ""
+
+    def _call(self) -> tuple[list[str], str]:
+        """What comes before the call in question, the earlier calls too; and that call."""
+        run = _compiled("forward", self.mode)
+        before = [self._setup()]
+        earlier = self.case.plan.calls[: self.divergence.call]
+        if earlier:
+            before.append(f"run = {run}")
+            run = "run"
+        for at, _ in enumerate(earlier):
+            # Fresh inputs for every call: the one before may have written to them.
+            following = self._inputs(self.case.plan.calls[at + 1])
+            before.append(f"run({self.arguments})\n{following}")
+        return before, f"{run}({self.arguments})"
+
+    # ---- what is asserted
+    def _assertion(self) -> list[str]:
+        kind = self.divergence.kind
+        if self.is_about_gradient:
+            return self._about_gradient()
+        before, call = self._call()
+        match kind:
+            case Kind.DIED:
+                return [*before, *self._death(call)]
+            case Kind.RAISES | Kind.DOCUMENTED | Kind.INTERNAL:
+                return self._raise(before, call)
+            case Kind.INPUT_CHANGED | Kind.WRITE_LOST if (
+                self.divergence.value in self.case.graph.input_by_name
+            ):
+                return [*before, self._input_after(call)]
+            case Kind.MOVED:
+                return [*before, self._state(call)]
+        return [*before, self._output(call)]
+
+    def _death(self, call: str) -> list[str]:
+        said = _quoted(dies_of(self.divergence.message))
+        return [f"print({said}, flush=True)", call]
+
+    def _raise(self, before: list[str], call: str) -> list[str]:
+        baseline = BASELINE[self.framework]
+        message = f"{self.mode} raises"
+        if self.phase == "setup":
+            return [_guarded([self._setup()], message)]
+        if self.divergence.kind is Kind.RAISES and baseline not in self.divergence.modes:
+            before = [*before, f'print("{baseline}:", forward({self.arguments}))']
+        return [*before, _guarded([f"print({call})"], message)]
+
+    def _state(self, call: str) -> str:
+        names = self.divergence.message.split(", ")
+        asked = ", ".join(STATE[name] for name in names)
+        return "\n".join(
+            (
+                f"before = [{asked}]",
+                call,
+                f"after = [{asked}]",
+                f"assert after == before, {_quoted(f'the call moved: {self.divergence.message}')}",
+            )
+        )
+
+    def _output(self, call: str) -> str:
+        graph = self.case.graph
+        value = self.divergence.value
+        place = graph.outputs.index(value) if value in graph.outputs else 0
+        lines = [f"got = {call}"]
+        if self.divergence.kind is Kind.STRUCTURE:
+            several = "isinstance(got, tuple | list)"
+            count = len(graph.outputs)
+            wanted = f"{several} and len(got) == {count}" if count > 1 else f"not {several}"
+            return "\n".join((*lines, f"assert {wanted}, type(got)"))
+        if len(graph.outputs) > 1:
+            lines.append(f"got = got[{place}]")
+        return "\n".join((*lines, *self._about_output(graph.outputs[place])))
+
+    def _about_output(self, name: str) -> list[str]:
+        dtype = self._dtype(name)
+        match self.divergence.kind:
+            case Kind.DTYPE:
+                said = 'str(got.dtype).lower().rpartition(".")[2].strip("_")'
+                return ['print("dtype:", got.dtype)', f'assert {said} == "{dtype}", got.dtype']
+            case Kind.SHAPE:
+                wanted = self._shape(name)
+                return [
+                    'print("shape:", tuple(got.shape))',
+                    f"assert tuple(got.shape) == {wanted}, tuple(got.shape)",
+                ]
+        exact = self.comparison.referees[self.divergence.call].exact[name]
+        return [
+            f"got = {_on_host('got', dtype, self.framework)}",
+            *_compared("got", exact, self.divergence.worst, tolerance_of(dtype), "got"),
+        ]
+
+    def _dtype(self, name: str) -> str:
+        """The declared dtype of a value in the call in question."""
+        referees = self.comparison.referees
+        graph = (
+            referees[self.divergence.call].case.graph
+            if self.divergence.call < len(referees)
+            else self.case.graph
+        )
+        declared = graph.types[name]
+        return declared.dtype if isinstance(declared, Dense) else ""
+
+    def _shape(self, name: str) -> tuple[int, ...]:
+        referees = self.comparison.referees
+        if self.divergence.call < len(referees):
+            return tuple(referees[self.divergence.call].exact[name].shape)
+        declared = self.case.graph.types[name]
+        assert isinstance(declared, Dense), f"{name} has no shape"
+        return declared.extents
+
+    def _input_after(self, call: str) -> str:
+        name = self.divergence.value
+        dtype = self._dtype(name)
+        host = _on_host(name, dtype, self.framework)
+        lines = [f"before = {host}.copy()", call, f"after = {host}"]
+        if self.divergence.kind is Kind.INPUT_CHANGED:
+            lines.append('print("before:", before)\nprint("after: ", after)')
+            lines.append('assert after.tobytes() == before.tobytes(), "an input changed"')
+            return "\n".join(lines)
+        exact = self.comparison.referees[0].exact[name]
+        lines += _compared("after", exact, self.divergence.worst, tolerance_of(dtype), "after")
+        return "\n".join(lines)
+
+    # ---- gradients
+    def _about_gradient(self) -> list[str]:
+        before, gradient = self._gradient()
+        before = [self._setup(), *before]
+        match self.divergence.kind:
+            case Kind.DIED:
+                return [*before, *self._death(gradient)]
+            case Kind.GRADIENT_RAISES:
+                message = f"the gradient raises in {self.mode}"
+                return [*before, _guarded([f"print({gradient})"], message)]
+        assert self.comparison.gradients is not None
+        name = self.divergence.value.removeprefix("gradient of ")
+        exact = self.comparison.gradients.exact[name]
+        assert exact is not None
+        is_listed = self.framework == "torch" or len(self.wanted) > 1
+        picked = f"[{self.wanted.index(name)}]" if is_listed else ""
+        dtype = self._dtype(name)
+        rtol, atol = tolerance_of(dtype)
+        lines = [
+            f"got = {gradient}{picked}",
+            f"got = {_on_host('got', dtype, self.framework)}",
+            *_compared("got", exact, self.divergence.worst, (rtol * 4, atol), "gradient"),
+        ]
+        return [*before, "\n".join(lines)]
+
+    def _gradient(self) -> tuple[list[str], str]:
+        """Statements that come before, and the expression that is the gradient."""
+        kind = self.case.plan.gradient
+        given = ", ".join((*self.lowered.inputs, *(one.name for one in self.lowered.cotangents)))
+        if kind == "forward":
+            return self._tangent(given)
+        if self.framework == "mindspore":
+            return self._gradient_of_mindspore(given, second=kind == "second")
+        names = ", ".join(self.wanted)
+        compiled = _compiled("forward", self.mode)
+        # `loss` calls `forward`, so that compiling it compiles what the loss differentiates.
+        before = [f"forward = {compiled}"] if compiled != "forward" else []
+        first = f"torch.autograd.grad(loss({given}), [{names}], allow_unused=True"
+        if kind == "reverse":
+            return before, f"{first})"
+        parts = "weighted_square(one) for one in first if one is not None and one.requires_grad"
+        before += [_SQUARE, f"first = {first}, create_graph=True)"]
+        return before, f"torch.autograd.grad(sum({parts}), [{names}], allow_unused=True)"
+
+    def _gradient_of_mindspore(self, given: str, *, second: bool) -> tuple[list[str], str]:
+        places = tuple(self.lowered.inputs.index(name) for name in self.wanted)
+        if not second:
+            function = _compiled(f"ms.value_and_grad(loss, {places})", self.mode)
+            return [], f"{function}({given})[1]"
+        return [_SQUARES.format(places=places)], f"ms.grad(squares, {places})({given})"
+
+    def _tangent(self, given: str) -> tuple[list[str], str]:
+        """The derivative along fixed directions."""
+        names = ", ".join(self.wanted)
+        module = "torch.func" if self.framework == "torch" else "ms"
+        directions = [f"d_{name}" for name in self.wanted]
+        made = [f"{one} = {self._direction(name)}" for name, one in _pairs(self.wanted, directions)]
+        taken = ", ".join(directions)
+        primals = f"({names},), ({taken},)"
+        derivative = f"def derivative({given}, {taken}):\n    return "
+        derivative += f"{module}.jvp(lambda {names}: loss({given}), {primals})[1]"
+        run = _compiled("derivative", self.mode)
+        return ["\n".join(made), f"\n{derivative}\n"], f"{run}({given}, {taken})"
+
+    def _direction(self, name: str) -> str:
+        if self.framework == "torch":
+            weights = f"(1 + torch.arange({name}.numel()) % 7 / 8).to({name}.dtype)"
+            return f"{weights}.reshape({name}.shape)"
+        weights = f"(1 + np.arange({name}.size) % 7 / 8).reshape({name}.shape)"
+        return f"Tensor({weights}.astype(np.float32)).astype({name}.dtype)"
 
 
-def _environment(folder: str) -> dict[str, str]:
-    import os  # the only place that needs the environment
-
-    return {
-        **os.environ,
-        "GLOG_v": "3",
-        "OMP_NUM_THREADS": "1",
-        "TORCHINDUCTOR_CACHE_DIR": str(Path(folder, "inductor")),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
+def _pairs(names: list[str], others: list[str]) -> list[tuple[str, str]]:
+    return list(zip(names, others, strict=True))
 
 
-# ------------------------------------------------------------------------------------- source
+_SQUARE = """
+def weighted_square(gradient):
+    weights = 1 + torch.arange(gradient.numel()) % 7 / 8
+    return (weights.to(gradient.dtype).reshape(gradient.shape) * gradient * gradient).sum()
+"""
+_SQUARES = """
+def squares(*arguments):
+    first = ms.grad(loss, {places})(*arguments)
+    parts = []
+    for one in first if isinstance(first, tuple) else (first,):
+        weights = (1 + np.arange(one.size) % 7 / 8).reshape(one.shape).astype(np.float32)
+        parts.append((Tensor(weights).astype(one.dtype) * one * one).sum())
+    return sum(parts[1:], parts[0])
+"""
+
+
+# ---------------------------------------------------------------------------------------- text
 def _imports(lowered: Lowered) -> str:
     """What the source imports, and what the lines round it need."""
     lines = [line for line in lowered.source.splitlines() if line.startswith(("import ", "from "))]
@@ -112,8 +356,8 @@ def _imports(lowered: Lowered) -> str:
         needed = ["import mindspore as ms"]
         names = {"Tensor"}
         for line in lines:
-            names.update(line.removeprefix("from mindspore import ").split(", "))
-        names = {one for one in names if not one.startswith("import ")}
+            if line.startswith("from mindspore import "):
+                names.update(line.removeprefix("from mindspore import ").split(", "))
         lines = [line for line in lines if not line.startswith("from mindspore import ")]
         needed.append(f"from mindspore import {', '.join(sorted(names))}")
     return "\n".join(dict.fromkeys(["import numpy as np", *needed, *lines]))
@@ -125,267 +369,73 @@ def _body(lowered: Lowered) -> str:
     return "\n".join(kept).strip()
 
 
-def _inputs(case: Case, values: Mapping[str, Array], framework: str) -> str:
-    lines = []
-    for given in case.graph.inputs:
-        lines.append(f"{given.name} = {_tensor(given, values[given.name], framework)}")
-    return "\n".join(lines)
-
-
-def _cotangents(lowered: Lowered) -> str:
-    """The weights of the loss, where it has any."""
-    lines = []
-    for one in lowered.cotangents:
-        weights = ones_and_eighths(one.shape, one.dtype)
-        if weights.size <= _PRINTED:
-            numbers = f"np.array({weights.tolist()}, np.{one.dtype})"
-        else:
-            signed = "(1 + k % 7 / 8) * np.where(k % 2, -1, 1)"
-            lines.append(f"k = np.arange({weights.size})")
-            numbers = f"({signed}).reshape({one.shape}).astype(np.{one.dtype})"
-        made = (
-            f"torch.from_numpy({numbers})" if lowered.framework == "torch" else f"Tensor({numbers})"
-        )
-        lines.append(f"{one.name} = {made}")
-    return "\n".join(lines)
-
-
-def _tensor(given: Input, array: Array, framework: str) -> str:
-    assert isinstance(given.type, Dense), f"{given.name} is not a dense tensor"
-    dtype = given.type.dtype
-    wide = "float32" if dtype == "bfloat16" else dtype
-    numbers = _numbers(given, array, wide)
-    if framework == "torch":
-        made = f"torch.from_numpy({numbers})"
-        made += ".to(torch.bfloat16)" if dtype == "bfloat16" else ""
-        made += _layout(given, framework)
-        return made + (".requires_grad_()" if given.requires_grad else "")
-    name = {"bool": "bool_"}.get(dtype, dtype)
-    return f"Tensor({numbers}, ms.{name})"
-
-
-def _numbers(given: Input, array: Array, dtype: str) -> str:
-    """A NumPy expression for the values: literal where short, the generator otherwise."""
-    shape = tuple(array.shape)
-    wanted = "np.bool_" if dtype == "bool" else f"np.{dtype}"
-    match given.init:
-        case Formula("full", parameters):
-            return f"np.full({shape}, {_number(dict(parameters)['value'])}, {wanted})"
-        case Formula("arange", parameters):
-            start, step = dict(parameters)["start"], dict(parameters)["step"]
-            ramp = f"np.arange({array.size}) * {_number(step)} + {_number(start)}"
-            return f"({ramp}).reshape({shape}).astype({wanted})"
-        case Random("normal", seed, parameters) if array.size > _PRINTED:
-            spread = dict(parameters)
-            return (
-                f"np.random.default_rng({seed}).normal({spread.get('mean', 0.0)},"
-                f" {spread.get('std', 1.0)}, {shape}).astype({wanted})"
-            )
-    plain = array.astype(np.float32) if array.dtype.name == "bfloat16" else array
-    text = np.array2string(
-        plain, separator=", ", threshold=sys.maxsize, max_line_width=96, formatter=_FORMATTER
-    )
-    text = text if plain.size else "[]"
-    made = f"np.array({text}, {wanted})"
-    return made if plain.size or shape == (0,) else f"np.zeros({shape}, {wanted})"
-
-
-def _number(value: object) -> str:
-    if isinstance(value, float | np.floating) and not np.isfinite(value):
-        return "np.nan" if np.isnan(value) else ("np.inf" if value > 0 else "-np.inf")
-    # NumPy prints the shortest text that reads back as the same number of its dtype.
-    return str(value) if isinstance(value, np.floating) else repr(value)
-
-
-_FORMATTER: Any = {"float_kind": lambda one: _number(one), "complex_kind": repr}
-
-
-def _layout(given: Input, framework: str) -> str:
-    match given.layout:
-        case "channels_last":
-            return ".to(memory_format=torch.channels_last)"
-        case "transposed":
-            return ".transpose(-1, -2).contiguous().transpose(-1, -2)"
-    return ""
-
-
-# ---------------------------------------------------------------------------------- assertion
-def _assertion(
-    comparison: Comparison, divergence: Divergence, lowered: Lowered, mode: str
-) -> list[str]:
-    case = comparison.case
-    arguments = ", ".join(lowered.inputs)
-    prepare = f"setup({', '.join(lowered.setup_inputs)})" if lowered.setup_inputs else ""
-    run = _compiled("forward", mode)
-    if mode.startswith("torch-") and run != "forward" and lowered.cotangents:
-        # `loss` calls `forward`, so that compiling it compiles what the loss differentiates.
-        prepare = f"{prepare}\nforward = {run}".strip()
-    baseline = BASELINE[divergence.framework]
-    match divergence.kind:
-        case Kind.DIED:
-            said = f"print({_quoted(f'the process dies of {divergence.message} here')}, flush=True)"
-            return [prepare, said, f"{run}({arguments})"]
-        case Kind.RAISES | Kind.DOCUMENTED | Kind.INTERNAL:
-            lines = [prepare]
-            if divergence.kind is Kind.RAISES and baseline not in divergence.modes:
-                lines.append(f'print("{baseline}:", forward({arguments}))')
-            return [*lines, _guarded(f"{run}({arguments})", f"{mode} raises")]
-        case Kind.GRADIENT_RAISES:
-            return [
-                prepare,
-                _guarded(_gradient(case, lowered, mode), f"the gradient raises in {mode}"),
-            ]
-        case Kind.GRADIENT | Kind.GRADIENT_NONFINITE:
-            return [prepare, *_gradient_assertion(comparison, divergence, lowered, mode)]
-        case Kind.INPUT_CHANGED | Kind.WRITE_LOST if divergence.value in case.graph.input_by_name:
-            return [prepare, *_state_assertion(comparison, divergence, f"{run}({arguments})")]
-        case Kind.MOVED:
-            return [prepare, f"{run}({arguments})", 'raise AssertionError("global state moved")']
-    repeat = [f"{run}({arguments})"] if divergence.kind is Kind.SECOND_CALL else []
-    return [prepare, *repeat, *_value_assertion(comparison, divergence, f"{run}({arguments})")]
-
-
 def _compiled(function: str, mode: str) -> str:
+    """The function as the mode runs it."""
     match mode:
         case "torch-aot":
-            return f'torch.compile({function}, backend="aot_eager", fullgraph=True)'
+            return f'torch.compile({function}, backend="aot_eager", fullgraph=True, dynamic=False)'
         case "torch-inductor":
-            return f'torch.compile({function}, backend="inductor", fullgraph=True)'
+            return f'torch.compile({function}, backend="inductor", fullgraph=True, dynamic=False)'
         case "mindspore-graph":
-            return f"ms.jit({function})"
+            return f'ms.jit({function}, capture_mode="ast", fullgraph=True)'
     return function
 
 
-def _guarded(call: str, message: str) -> str:
+def _guarded(statements: list[str], message: str) -> str:
     return "\n".join(
         (
             "try:",
-            f"    print({call})",
+            *(f"    {one}" for one in statements),
             "except Exception as error:",
             f"    raise AssertionError({_quoted(message)}) from error",
         )
     )
 
 
-def _value_assertion(comparison: Comparison, divergence: Divergence, call: str) -> list[str]:
-    graph = comparison.case.graph
-    place = graph.outputs.index(divergence.value) if divergence.value in graph.outputs else 0
-    name = graph.outputs[place]
-    exact = comparison.referees[-1 if divergence.kind is Kind.SECOND_CALL else 0].exact[name]
-    declared = graph.types[name]
-    dtype = declared.dtype if isinstance(declared, Dense) else ""
-    lines = [f"got = {call}"]
-    if len(graph.outputs) > 1:
-        lines.append(f"got = got[{place}]")
-    if divergence.kind is Kind.STRUCTURE:
-        return ["\n".join(lines), f"assert len(got) == {len(graph.outputs)}, type(got)"]
-    if divergence.kind is Kind.DTYPE:
-        wanted = f'"{dtype}"'
-        lines.append('print("dtype:", got.dtype)')
-        lines.append(
-            f'assert str(got.dtype).lower().rpartition(".")[2].strip("_") == {wanted}, got.dtype'
-        )
-        return ["\n".join(lines)]
-    if divergence.kind is Kind.SHAPE:
-        lines.append('print("shape:", tuple(got.shape))')
-        lines.append(f"assert tuple(got.shape) == {tuple(exact.shape)}, tuple(got.shape)")
-        return ["\n".join(lines)]
-    lines.append(_to_numpy(dtype, divergence.framework))
-    lines.extend(_expected(exact, divergence.worst))
-    lines.append('print("got:     ", got)')
-    lines.append('print("expected:", expected)')
-    lines.append(_close(dtype))
-    return ["\n".join(lines)]
-
-
-def _to_numpy(dtype: str, framework: str) -> str:
+def _on_host(name: str, dtype: str, framework: str) -> str:
+    """A tensor as a NumPy array, wide enough to hold every number of its dtype."""
     if framework == "torch":
-        return (
-            "got = got.detach().double().numpy()" if dtype != "complex64" else "got = got.numpy()"
-        )
-    if dtype == "bfloat16":
-        return "got = got.astype(ms.float32).asnumpy().astype(np.float64)"
-    return "got = got.asnumpy()" + ("" if dtype == "complex64" else ".astype(np.float64)")
+        return f"{name}{'' if dtype == 'complex64' else '.double()'}.numpy(force=True)"
+    if dtype == "complex64":
+        return f"{name}.asnumpy()"
+    widened = ".astype(ms.float32)" if dtype == "bfloat16" else ""
+    return f"{name}{widened}.asnumpy().astype(np.float64)"
 
 
-def _expected(exact: Array, worst: tuple[int, ...]) -> list[str]:
-    """The float64 answer: all of it where short, else its worst element."""
-    if exact.size <= _PRINTED:
-        text = np.array2string(
-            exact, separator=", ", threshold=sys.maxsize, max_line_width=96, formatter=_FORMATTER
-        )
-        return [f"expected = np.array({text})  # the same computation in float64"]
-    index = repr(worst)
-    value = _number(exact[worst])
-    return [f"got = got[{index}]  # the worst element", f"expected = {value}  # in float64"]
-
-
-def _close(dtype: str) -> str:
-    rtol, atol = tolerance_of(dtype)
-    return f"np.testing.assert_allclose(got, expected, rtol={rtol}, atol={atol})"
-
-
-def _state_assertion(comparison: Comparison, divergence: Divergence, call: str) -> list[str]:
-    name = divergence.value
-    declared = comparison.case.graph.types[name]
-    dtype = declared.dtype if isinstance(declared, Dense) else ""
-    host = _to_numpy(dtype, divergence.framework).replace("got", name, 1).partition("= ")[2]
-    host = host.replace("got", name)
-    exact = comparison.referees[0].exact[name]
-    lines = [f"before = {host}.copy()", f"{call}", f"after = {host}"]
-    if divergence.kind is Kind.INPUT_CHANGED:
-        lines.append('print("before:", before)\nprint("after: ", after)')
-        lines.append("np.testing.assert_array_equal(after, before)")
-    else:
-        expected = _expected(exact, divergence.worst)
-        lines.extend(one.replace("got", "after") for one in expected)
-        lines.append('print("after:   ", after)\nprint("expected:", expected)')
-        lines.append(_close(dtype).replace("got", "after"))
-    return ["\n".join(lines)]
-
-
-def _wanted(case: Case, lowered: Lowered) -> list[int]:
-    names = {one.name for one in case.graph.inputs if one.requires_grad}
-    return [at for at, name in enumerate(lowered.inputs) if name in names]
-
-
-def _gradient(case: Case, lowered: Lowered, mode: str) -> str:
-    arguments = ", ".join((*lowered.inputs, *_cotangent_names(lowered)))
-    positions = tuple(_wanted(case, lowered))
-    if mode.startswith("torch"):
-        names = ", ".join(lowered.inputs[at] for at in positions)
-        return f"torch.autograd.grad(loss({arguments}), [{names}], allow_unused=True)"
-    function = f"ms.grad(loss, {positions})"
-    return f"{_compiled(function, mode)}({arguments})"
-
-
-def _cotangent_names(lowered: Lowered) -> list[str]:
-    return [one.name for one in lowered.cotangents]
-
-
-def _gradient_assertion(
-    comparison: Comparison, divergence: Divergence, lowered: Lowered, mode: str
+def _compared(
+    name: str,
+    exact: Array,
+    worst: tuple[int, ...],
+    tolerance: tuple[float, float],
+    said: str,
 ) -> list[str]:
-    case = comparison.case
-    name = divergence.value.removeprefix("gradient of ")
-    positions = _wanted(case, lowered)
-    place = [lowered.inputs[at] for at in positions].index(name)
-    assert comparison.gradients is not None
-    exact = comparison.gradients.exact[name]
-    assert exact is not None
-    declared = case.graph.types[name]
-    dtype = declared.dtype if isinstance(declared, Dense) else ""
-    picked = f"[{place}]" if mode.startswith("torch") or len(positions) > 1 else ""
-    lines = [
-        f"got = {_gradient(case, lowered, mode)}{picked}",
-        _to_numpy(dtype, divergence.framework),
+    """Lines that compare with the float64 answer: all of it where short, else its worst element.
+
+    The parts of complex numbers are told apart by a further index, which is left out.
+    """
+    index = worst[: exact.ndim]
+    if exact.size <= PRINTED or len(index) < exact.ndim:
+        text = array_text(exact) if exact.size else f"np.zeros({tuple(exact.shape)})"
+        lines = [f"expected = np.array({text})  # the same computation in float64"]
+    else:
+        lines = [
+            f"{name} = {name}[{index!r}]  # the worst element",
+            f"expected = {number_text(exact[index])}  # the same computation in float64",
+        ]
+    width = max(len(said), len("expected")) + 1
+    rtol, atol = tolerance
+    return [
+        *lines,
+        f'print("{said + ":":{width}}", {name})',
+        f'print("{"expected:":{width}}", expected)',
+        f"np.testing.assert_allclose({name}, expected, rtol={rtol}, atol={atol})",
     ]
-    lines.extend(_expected(exact, divergence.worst))
-    lines.append('print("gradient:", got)\nprint("expected:", expected)')
-    rtol, atol = tolerance_of(dtype)
-    lines.append(f"np.testing.assert_allclose(got, expected, rtol={rtol * 4}, atol={atol})")
-    return ["\n".join(lines)]
+
+
+def _documented(text: str) -> str:
+    """Text that may stand between triple quotes."""
+    return text.replace("\\", "\\\\").replace('"""', "'''").rstrip(".")
 
 
 def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'

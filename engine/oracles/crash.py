@@ -48,6 +48,7 @@ def deaths(comparison: Comparison) -> Iterator[Divergence | str]:
                 Kind.DIED,
                 framework,
                 tuple(dead),
+                call=_call_of(next(iter(dead.values())).failure),
                 message=signal,
                 evidence=(f"the process was killed by {signal} while it ran the case alone",),
             )
@@ -66,6 +67,7 @@ def internal_errors(comparison: Comparison) -> Iterator[Divergence | str]:
                 "torch",
                 (mode,),
                 node=failure.node,
+                call=_call_of(failure),
                 message=normalise(failure.type, failure.message),
                 evidence=("PyTorch reports one of its own assertions",),
             )
@@ -110,6 +112,7 @@ def _one_sided(
             framework,
             (mode,),
             node=failure.node,
+            call=_call_of(failure),
             message=normalise(failure.type, failure.message),
             evidence=(f"the same call works in {' and '.join(answered)}",),
         )
@@ -133,6 +136,7 @@ def _everywhere(
         framework,
         tuple(raised),
         node=failure.node,
+        call=_call_of(failure),
         message=normalise(failure.type, failure.message),
         evidence=(
             "the documentation of the call lists CPU",
@@ -144,6 +148,12 @@ def _everywhere(
 def _failure(outcome: Outcome) -> Failure:
     assert outcome.failure is not None, f"{outcome.mode} raised without a failure"
     return outcome.failure
+
+
+def _call_of(failure: Failure | None) -> int:
+    """Which call failed; 0 where it was none of them."""
+    phase, _, number = failure.phase.partition(" ") if failure else ("", "", "")
+    return int(number) if phase == "call" and number.isdigit() else 0
 
 
 def _suspects(comparison: Comparison, failure: Failure) -> tuple[Node, ...]:

@@ -30,6 +30,7 @@ def metadata(comparison: Comparison) -> Iterator[Divergence | str]:
             {mode: f"{count} outputs" for mode, count in counts.items()},
             f"{len(wanted)} outputs",
             "",
+            call,
         )
         for place, name in enumerate(wanted):
             present = {
@@ -55,6 +56,7 @@ def _metadata_of(
         {mode: answer.dtype for mode, answer in present.items()},
         declared.dtype,
         name,
+        call,
     )
     shape: tuple[int, ...] | None = None
     if declared.is_static:
@@ -68,11 +70,12 @@ def _metadata_of(
             {mode: str(answer.shape) for mode, answer in present.items()},
             str(shape),
             name,
+            call,
         )
 
 
 def _against(
-    comparison: Comparison, kind: Kind, seen: Mapping[str, str], wanted: str, name: str
+    comparison: Comparison, kind: Kind, seen: Mapping[str, str], wanted: str, name: str, call: int
 ) -> Iterator[Divergence | str]:
     """Accuse, framework by framework, the modes that differ from what others give."""
     agreeing = [mode for mode, one in seen.items() if one == wanted]
@@ -94,6 +97,7 @@ def _against(
             framework,
             tuple(wrong),
             value=name,
+            call=call,
             message=_change(kind, wanted, seen[wrong[0]]),
             evidence=(
                 f"{', '.join(wrong)}: {seen[wrong[0]]}; {', '.join(right)}: {wanted}",
@@ -142,10 +146,12 @@ def values(comparison: Comparison) -> Iterator[Divergence | str]:
             for said in _accuse(
                 comparison, gaps, name, (Kind.VALUES, Kind.NONFINITE), second=call > 0
             ):
-                if isinstance(said, Divergence) and lost.issuperset(said.modes):
-                    yield replace(said, kind=Kind.WRITE_LOST)
-                else:
+                if not isinstance(said, Divergence):
                     yield said
+                elif lost.issuperset(said.modes):
+                    yield replace(said, kind=Kind.WRITE_LOST, call=call)
+                else:
+                    yield replace(said, call=call)
 
 
 def _is_unwritten(referee: Referee, name: str, answer: Answer) -> bool:

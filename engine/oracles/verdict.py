@@ -64,7 +64,8 @@ class Divergence:
 
     `value`: the output or input concerned ("" for a raise). `message`: normalised text of an error.
     `evidence`: sentences, most telling first. `errors`: greatest error of each mode against the
-    float64 referee, in units of the tolerance. `worst`: index of the worst element.
+    float64 referee, in units of the tolerance. `worst`: index of the worst element. `call`: which
+    of the plan's calls.
     """
 
     kind: Kind
@@ -76,6 +77,7 @@ class Divergence:
     evidence: tuple[str, ...] = ()
     errors: tuple[tuple[str, float], ...] = ()
     worst: tuple[int, ...] = ()
+    call: int = 0
 
     @property
     def symptom(self) -> Symptom:
