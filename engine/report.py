@@ -11,7 +11,6 @@ from time import monotonic
 import numpy as np
 
 from engine.errors import ConstraintViolated
-from engine.executors.environment import default_environments
 from engine.executors.lowering import Unsupported, lower
 from engine.executors.outcome import Answer, Array, Outcome, Status
 from engine.finding import Finding, ModeAnswer, Reproduction
@@ -53,17 +52,19 @@ def report(
 ) -> Iterator[Finding]:
     """The finding, or nothing where the failure does not repeat or is already on record.
 
-    `known` counts signatures of this campaign: a second discovery of one is not reported again.
+    A failure counts when it repeats alone, in a fresh process: what calls before it left behind in
+    a worker is not this case's doing. `known` counts signatures of this campaign: a second discovery
+    of one is not reported again.
     """
     began = monotonic()
     key = found.divergence.key
     modes = referenced_modes(found.divergence.framework, bench.modes)
-    modes = tuple(one for one in modes if _is_needed(one, found.divergence, bench.modes))
+    modes = tuple(one for one in modes if _is_needed(one, found.divergence))
 
     def keeps(case: Case) -> bool:
         return failed_with(bench.trial(case, found.blobs, modes=modes), key)
 
-    if not keeps(found.case):
+    if not _repeats(found.case, found.blobs, bench, modes, key):
         return
     small = renamed(minimise(found.case, found.blobs, keeps, budget=Budget(seconds=seconds)))
     trial = bench.trial(small, found.blobs, modes=modes)
@@ -78,8 +79,11 @@ def report(
             return
     title = title_of(divergence, small.graph)
     script = write_script(trial.comparison, divergence, found.blobs, title=title)
-    run = run_script(script, interpreter=_interpreter(bench, divergence.framework))
+    interpreter = bench.pool.environment(divergence.framework).interpreter
+    run = run_script(script, interpreter=interpreter)
     repeated = sum(_repeats(small, found.blobs, bench, modes, key) for _ in range(_ATTEMPTS - 1))
+    if not repeated + run.reproduced:
+        return
     everywhere = _everywhere(small, found.blobs, bench, trial)
     yield Finding(
         symptom=divergence.symptom,
@@ -111,13 +115,7 @@ def report(
     )
 
 
-def _interpreter(bench: Bench, framework: str) -> str:
-    """What the workers of a framework run in, and so what its script is run in."""
-    environments = {**default_environments(), **(bench.pool.environments or {})}
-    return environments[framework].interpreter
-
-
-def _is_needed(mode: str, divergence: Divergence, modes: tuple[str, ...]) -> bool:
+def _is_needed(mode: str, divergence: Divergence) -> bool:
     """Leave out the accused framework's other compiled modes where the failure is not theirs.
 
     Compiling is what a minimisation spends its time on; the key names the failing modes, so modes
