@@ -53,8 +53,8 @@ def report(
     """The finding, or nothing where the failure does not repeat or is already on record.
 
     A failure counts when it repeats alone, in a fresh process: what calls before it left behind in
-    a worker is not this case's doing. `known` counts signatures of this campaign: a second discovery
-    of one is not reported again.
+    a worker is not this case's doing. `known` counts signatures of this campaign: a second
+    discovery of one is not reported again.
     """
     began = monotonic()
     key = found.divergence.key
