@@ -30,7 +30,7 @@ graph dtypes
   input z: int64[2] = [9223372036854775807, -9223372036854775808] alias=g
   input w: int64[2] = [1, 1] alias=g
   input b: bool[70] = bernoulli(seed=1)
-  v0: bfloat16[2,3] = neg(x)
+  v0: float32[2,3] = cast(x; dtype="float32")
   v1: float32[2,3,4] = tanh(y)
   v2: int64[2] = add(z, w)
   v3: bool[70] = logical_not(b)
