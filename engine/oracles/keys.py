@@ -18,7 +18,8 @@ SIGNATURE_VERSION = 1
 _RULES = (
     (re.compile(r"0x[0-9a-fA-F]+"), "#"),
     (re.compile(r"(?:/[\w.+-]+)+/?"), "<path>"),
-    (re.compile(r"'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`"), "<name>"),
+    # An apostrophe inside a word opens no quotation.
+    (re.compile(r"(?<!\w)'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`"), "<name>"),
     (re.compile(r"\b(?:[a-z]+_)?v\d+\b"), "<value>"),
     (re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"), "#"),
     (re.compile(r"[\[(]\s*#?(?:\s*,\s*#)*,?\s*[\])]"), "(#)"),

@@ -77,7 +77,7 @@ def test_wrong_values_accuse_the_mode_that_is_far_from_float64(mode: str) -> Non
     outcomes = right_outcomes(case)
     array = outcomes[mode].calls[0].outputs[0].array
     assert array is not None
-    outcomes[mode] = with_output(outcomes[mode], (array * np.float32(1.01)).astype(np.float32))
+    outcomes[mode] = with_output(outcomes[mode], (array.astype(np.float32) * np.float32(1.01)))
     verdict = ruling(case, outcomes)
     assert [(one.kind, one.modes) for one in verdict.divergences] == [(Kind.VALUES, (mode,))]
     assert verdict.divergences[0].symptom is Symptom.NUMERICAL
@@ -99,7 +99,7 @@ def test_when_every_mode_differs_from_the_referee_nobody_is_accused() -> None:
     for mode, outcome in outcomes.items():
         array = outcome.calls[0].outputs[0].array
         assert array is not None
-        outcomes[mode] = with_output(outcome, (array + np.float32(0.5)).astype(np.float32))
+        outcomes[mode] = with_output(outcome, (array.astype(np.float32) + np.float32(0.5)))
     assert ruling(case, outcomes).ruling is Ruling.INCONCLUSIVE
 
 

@@ -134,7 +134,7 @@ def test_every_kind_has_a_standalone_script(kind: Kind, mode: str) -> None:
 
 
 def test_kinds_without_a_script_are_never_yielded() -> None:
-    sources = "".join(Path(one.__file__).read_text() for one in (crash, numerical, state))
+    sources = "".join(Path(str(one.__file__)).read_text() for one in (crash, numerical, state))
     assert not [kind for kind in UNUSED if f"Kind.{kind.name}" in sources]
 
 

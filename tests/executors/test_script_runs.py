@@ -84,7 +84,7 @@ def assert_quiet(run: ScriptRun) -> None:
 def mistaken(case: Case) -> Comparison:
     """A referee that is wrong, so that the frameworks look as if they were."""
     referee: Referee = _referees(case, {})[0]
-    wrong = {name: array + 1 for name, array in referee.exact.items()}
+    wrong = {name: array.astype(np.float64) + 1 for name, array in referee.exact.items()}
     referee.__dict__["exact"] = wrong
     return Comparison(case, {}, (referee,), lambda framework, node: True)
 
