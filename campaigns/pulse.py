@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,18 +12,14 @@ from django.db import Error as DatabaseProblem
 from django.db import connection
 from django.utils import timezone
 
+from campaigns.identity import worker_name
 from campaigns.models import WorkerHeartbeat
 from campaigns.shards import Claim, renew_lease
 
-__all__ = ["BEAT", "Pulse", "worker_name"]
+__all__ = ["BEAT", "Pulse"]
 
 logger = logging.getLogger(__name__)
 BEAT = 10.0  # seconds
-
-
-def worker_name() -> str:
-    """Host and process: the owner of what this process claims."""
-    return f"{socket.gethostname()[:100]}:{os.getpid()}"
 
 
 class Pulse:

@@ -19,6 +19,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from campaigns.identity import is_gone
 from campaigns.models import (
     CHECKPOINT_FORMAT,
     Campaign,
@@ -329,14 +330,15 @@ def _move(campaign: Campaign, to: Campaign.Status, *, now: datetime, problem: st
 def sweep_expired(*, now: datetime | None = None) -> list[Hint]:
     """Queue the shards of dead workers again; hints for all that can be claimed now.
 
-    Also ends live campaigns that have no open shard, and forgets workers unheard of for an hour.
+    Also ends live campaigns that have no open shard, and forgets workers that are gone.
     Any number of sweepers may run at once.
     """
     now = now or timezone.now()
-    Shard.objects.filter(status=Shard.Status.RUNNING, lease_until__lt=now).update(
-        status=Shard.Status.QUEUED, owner="", lease_until=None, epoch=F("epoch") + 1
-    )
-    WorkerHeartbeat.objects.filter(last_seen__lt=now - _FORGET_WORKERS).delete()
+    _queue_orphans(now)
+    names = WorkerHeartbeat.objects.values_list("name", flat=True)
+    WorkerHeartbeat.objects.filter(
+        Q(last_seen__lt=now - _FORGET_WORKERS) | Q(name__in=[one for one in names if is_gone(one)])
+    ).delete()
     ended = Campaign.objects.filter(status__in=_LIVE).exclude(
         pk__in=Shard.objects.filter(status__in=_OPEN).values("campaign")
     )
@@ -346,3 +348,13 @@ def sweep_expired(*, now: datetime | None = None) -> list[Hint]:
     # Those behind come first, so that every seed is looked at early.
     ordered = ready.order_by("next_round", "pk").values_list("pk", "epoch")
     return [Hint(shard, epoch) for shard, epoch in ordered]
+
+
+def _queue_orphans(now: datetime) -> None:
+    """Take shards from owners whose lease ran out, or who are known to be gone."""
+    held = Shard.objects.filter(status=Shard.Status.RUNNING)
+    for shard in held.only("epoch", "owner", "lease_until"):
+        if not shard.is_leased(now) or is_gone(shard.owner):
+            held.filter(pk=shard.pk, epoch=shard.epoch, lease_until=shard.lease_until).update(
+                status=Shard.Status.QUEUED, owner="", lease_until=None, epoch=F("epoch") + 1
+            )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -12,6 +14,7 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from campaigns import services
+from campaigns.identity import is_gone, worker_name
 from campaigns.models import Campaign, GraphText, Mutant, Shard, WorkerHeartbeat, pack_json
 from campaigns.pulse import Pulse
 from campaigns.shards import (
@@ -268,6 +271,34 @@ def test_sweep_queues_what_dead_workers_held() -> None:
     assert (hint.shard, hint.epoch) == (shard.pk, shard.epoch)
     with pytest.raises(LostLeaseError):
         _record(old, 0)
+
+
+def test_sweep_does_not_wait_for_the_lease_of_a_process_that_is_gone() -> None:
+    shard = _shard()
+    gone = subprocess.run(
+        [sys.executable, "-c", "from campaigns.identity import *; print(worker_name())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    _claim(shard, owner=gone)
+    WorkerHeartbeat.objects.create(name=gone)
+    assert [hint.shard for hint in sweep_expired()] == [shard.pk]
+    assert not WorkerHeartbeat.objects.exists()
+
+
+@pytest.mark.parametrize("owner", [worker_name(), "elsewhere-1:1.ff", "one"])
+def test_sweep_leaves_who_lives_or_is_elsewhere_alone(owner: str) -> None:
+    _claim(_shard(), owner=owner)
+    WorkerHeartbeat.objects.create(name=owner)
+    assert sweep_expired() == []
+    assert WorkerHeartbeat.objects.exists()
+
+
+def test_another_process_with_the_same_number_is_not_taken_for_the_worker() -> None:
+    place, _, _ = worker_name().rpartition(".")
+    assert is_gone(f"{place}.1") is True
+    assert is_gone(worker_name()) is False
 
 
 def test_sweep_leaves_held_and_paused_shards_alone() -> None:
