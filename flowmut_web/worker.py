@@ -1,9 +1,9 @@
 """What a Celery child owns for its life: one pool of framework workers, its heartbeat, its end.
 
 A child stops in three ways. Asked through its main process (SIGTERM there): after the round in
-flight, or without it once the grace is over. Its main process died: at once. SIGKILL: the next sweep
-on its machine queues its shard again, or one elsewhere when the lease has run out. In all of them
-its zygotes die with it.
+flight, or without it once the grace is over. Its main process died: at once. SIGKILL: the next
+sweep on its machine queues its shard again, or one elsewhere when the lease has run out. In all of
+them its zygotes die with it.
 """
 
 from __future__ import annotations
