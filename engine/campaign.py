@@ -45,6 +45,9 @@ CHECKPOINT_FORMAT = 1
 _TRIES = 60
 _LOOKS = 3000
 _LARGEST_WINDOW = 32
+_CONTEXT = 5
+# How often a failure that did not repeat alone is tried again when it comes back.
+_CONFIRMATIONS = 3
 
 
 @dataclass(frozen=True)
@@ -213,9 +216,13 @@ class Campaign:
         trial = self._run(attempt, costly=costly)
         verdict = trial.verdict.ruling.value
         if trial.verdict.failed:
+            new = 0
             for finding in self._findings(number, attempt, trial):
-                self.findings += 1
+                new += 1
                 yield FindingFound(number, finding)
+            self.findings += new
+            if not new and not self._is_known(attempt, trial):
+                verdict = "flaky"
         accepted, reason = self._accept(attempt, trial)
         for choice in attempt.choices:
             self.counts.note(choice.elements)
@@ -306,7 +313,7 @@ class Campaign:
         if not centre:
             raise ConstraintViolated("the mutation touches no node")
         dirty = _dirty(parent, graph, changed)
-        limit = max(self.options.window, len(centre))
+        limit = max(self.options.window, len(centre) + _CONTEXT)
         names = _closed(graph, centre, dirty, limit=limit, without=self._unwritable(graph))
         if any(call.inputs for call in case.plan.calls):
             # A second call with other inputs only makes sense for the whole model.
@@ -355,9 +362,9 @@ class Campaign:
         for divergence in trial.verdict.divergences:
             quick = _quick_signature(divergence, attempt.window.graph)
             self.known[quick] += 1
-            if self.known[quick] > 1:
+            if self.known[f"confirmed {quick}"] or self.known[quick] > _CONFIRMATIONS:
                 continue
-            yield from report(
+            findings = report(
                 Discovery(
                     seed=self.options.seed,
                     round=number,
@@ -374,6 +381,14 @@ class Campaign:
                 seconds=self.options.minimise_seconds,
                 known=self.known,
             )
+            for finding in findings:
+                self.known[f"confirmed {quick}"] = 1
+                yield finding
+
+    def _is_known(self, attempt: _Attempt, trial: Trial) -> bool:
+        """Whether a failure of this round is one that was confirmed before."""
+        quick = (_quick_signature(one, attempt.window.graph) for one in trial.verdict.divergences)
+        return any(self.known[f"confirmed {one}"] for one in quick)
 
     # ------------------------------------------------------------------------------- acceptance
     def _accept(self, attempt: _Attempt, trial: Trial) -> tuple[bool, str]:

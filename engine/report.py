@@ -66,16 +66,21 @@ def report(
 
     if not _repeats(found.case, found.blobs, bench, modes, key):
         return
-    small = renamed(minimise(found.case, found.blobs, keeps, budget=Budget(seconds=seconds)))
-    trial = bench.trial(small, found.blobs, modes=modes)
-    divergence = next((one for one in trial.verdict.divergences if one.key == key), None)
-    if divergence is None:
+    shrunk = minimise(found.case, found.blobs, keeps, budget=Budget(seconds=seconds))
+    # A message may quote the name of a value; the short names are then not the same failure.
+    for small in (renamed(shrunk), shrunk):
+        trial = bench.trial(small, found.blobs, modes=modes)
+        divergence = next((one for one in trial.verdict.divergences if one.key == key), None)
+        if divergence is not None:
+            break
+    else:
         return
     parts = signature_parts(divergence, small.graph)
     signature = hashlib.sha256("\n".join(f"{k}={v}" for k, v in parts.items()).encode()).hexdigest()
     if known is not None:
         known[f"signature {signature}"] += 1
         if known[f"signature {signature}"] > 1:
+            known[f"repeated {key}"] = 1
             return
     title = title_of(divergence, small.graph)
     script = write_script(trial.comparison, divergence, found.blobs, title=title)

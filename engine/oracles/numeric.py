@@ -11,7 +11,16 @@ from engine.executors.outcome import Array
 from engine.ir.types import COMPLEX, is_float, numpy_dtype
 from engine.oracles.referee import Floats, Referee, as_float64
 
-__all__ = ["DEFAULT_TOLERANCE", "MARGIN", "Gap", "gap", "nonfinite_classes", "tolerance_of"]
+__all__ = [
+    "ACCUMULATING_MARGIN",
+    "CLEARLY",
+    "DEFAULT_TOLERANCE",
+    "MARGIN",
+    "Gap",
+    "gap",
+    "nonfinite_classes",
+    "tolerance_of",
+]
 
 # (rtol, atol) of torch.testing.assert_close; complex64 counts as float32.
 DEFAULT_TOLERANCE: dict[str, tuple[float, float]] = {
@@ -21,8 +30,11 @@ DEFAULT_TOLERANCE: dict[str, tuple[float, float]] = {
     "complex64": (1.3e-6, 1e-5),
     "float64": (1e-7, 1e-7),
 }
-# A difference counts when it exceeds the floor this many times.
-MARGIN = 8.0
+# A difference counts when it exceeds the default tolerance, and the floor, clearly.
+CLEARLY = 4.0
+MARGIN = 16.0
+# Sums of many terms: algorithms of the same quality (Winograd, blocked, pairwise) differ by more.
+ACCUMULATING_MARGIN = 48.0
 Classes = npt.NDArray[np.int8]
 
 
@@ -71,7 +83,7 @@ def gap(answer: Array, dtype: str, referee: Referee, name: str) -> Gap | None:
         return None
     with np.errstate(all="ignore"):
         rtol, atol = tolerance_of(dtype)
-        allowed = atol + rtol * _magnitude(exact, dtype)
+        allowed = CLEARLY * (atol + rtol * _magnitude(exact, dtype))
         error = np.abs(seen - exact)
         classes, wanted = nonfinite_classes(seen), nonfinite_classes(exact)
         if dtype in COMPLEX:
@@ -90,7 +102,8 @@ def gap(answer: Array, dtype: str, referee: Referee, name: str) -> Gap | None:
         if dtype in COMPLEX:
             floor = np.broadcast_to(floor.max(axis=-1, keepdims=True), floor.shape)
         smoothed = np.maximum(floor, _typical(floor))
-        limit = np.maximum(allowed, MARGIN * smoothed)
+        margin = ACCUMULATING_MARGIN if referee.accumulates else MARGIN
+        limit = np.maximum(allowed, margin * smoothed)
         ratio = np.where(
             limit > 0, error / np.where(limit > 0, limit, 1), np.where(error > 0, 2.0, 0)
         )

@@ -11,7 +11,14 @@ from engine.executors.outcome import Answer, Array, CallAnswer
 from engine.ir.types import Dense, Type
 from engine.oracles.comparison import BASELINE, Comparison, framework_of
 from engine.oracles.keys import normalise
-from engine.oracles.numeric import MARGIN, Gap, gap, nonfinite_classes, tolerance_of
+from engine.oracles.numeric import (
+    ACCUMULATING_MARGIN,
+    CLEARLY,
+    Gap,
+    gap,
+    nonfinite_classes,
+    tolerance_of,
+)
 from engine.oracles.referee import Referee, as_float64
 from engine.oracles.verdict import Divergence, Kind
 
@@ -298,7 +305,7 @@ def _gradient_gap(
     scale = float(np.abs(exact[np.isfinite(exact)]).max(initial=0.0))
     with np.errstate(all="ignore"):
         # Gradients sum many terms: the tolerance is relative to the greatest of them too.
-        allowed = atol + rtol * np.abs(exact) + 4 * rtol * scale
+        allowed = CLEARLY * (atol + rtol * np.abs(exact) + rtol * scale)
         error = np.abs(seen - exact)
         classes = nonfinite_classes(seen) != nonfinite_classes(exact)
         finite = ~classes & np.isfinite(exact)
@@ -313,7 +320,7 @@ def _gradient_gap(
             shift[np.isnan(moved) & np.isnan(exact)] = 0
             shift[(nonfinite_classes(moved) != nonfinite_classes(exact))] = np.inf
             shift = np.nan_to_num(shift, nan=0.0, posinf=np.inf)
-            allowed = np.maximum(allowed, MARGIN * shift)
+            allowed = np.maximum(allowed, ACCUMULATING_MARGIN * shift)
         classes &= ~np.isinf(allowed)
         ratio = np.where(finite & np.isfinite(allowed), error / allowed, 0.0)
     if classes.any():

@@ -17,6 +17,8 @@ from engine.executors.outcome import Array
 from engine.executors.reference import evaluate
 from engine.ir.case import Case
 from engine.ir.types import Dense
+from engine.ops import OPS
+from engine.ops.spec import Tolerance
 
 __all__ = ["DRAWS", "REFUSALS", "Floats", "Referee", "as_float64"]
 
@@ -67,6 +69,12 @@ class Referee:
             return evaluate(self.case.graph, self._copies(), dtype="float64", disturb=rng)
         except REFUSALS:
             return None
+
+    @cached_property
+    def accumulates(self) -> bool:
+        """Whether any operator sums many terms, so that the order of summing shows."""
+        specs = (OPS.get(node.op) for node in self.case.graph.nodes)
+        return any(one is not None and one.tolerance is Tolerance.ACCUMULATING for one in specs)
 
     @cached_property
     def unwritten(self) -> Mapping[str, Array]:

@@ -433,7 +433,7 @@ plan
     case = case_of(text)
     outcomes = right_outcomes(case)
     outcomes["mindspore-graph"] = with_output(
-        outcomes["mindspore-graph"], np.full((2, 3), 7, np.float32)
+        outcomes["mindspore-graph"], np.full((2, 3), 70, np.float32)
     )
     assert ruling(case, outcomes).failed is failed
 
