@@ -387,8 +387,11 @@ class Campaign:
 
     def _is_known(self, attempt: _Attempt, trial: Trial) -> bool:
         """Whether a failure of this round is one that was confirmed before."""
-        quick = (_quick_signature(one, attempt.window.graph) for one in trial.verdict.divergences)
-        return any(self.known[f"confirmed {one}"] for one in quick)
+        return any(
+            self.known[f"repeated {one.key}"]
+            or self.known[f"confirmed {_quick_signature(one, attempt.window.graph)}"]
+            for one in trial.verdict.divergences
+        )
 
     # ------------------------------------------------------------------------------- acceptance
     def _accept(self, attempt: _Attempt, trial: Trial) -> tuple[bool, str]:
