@@ -136,7 +136,8 @@ class _Run:
         eps = epsilon(self.working or declared.dtype)
         steps = self.disturb.integers(-1, 2, array.shape)
         wide = "complex128" if declared.dtype in COMPLEX else "float64"
-        moved: Array = array.astype(wide) * (1.0 + eps * steps)
+        # NumPy answers with a scalar where there are no axes.
+        moved: Array = np.asarray(array.astype(wide) * (1.0 + eps * steps))
         return moved.astype(array.dtype)
 
     def signed(self, array: Array) -> Array:

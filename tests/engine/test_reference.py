@@ -205,3 +205,23 @@ def test_inferred_types_are_those_of_the_values(one: Graph) -> None:
     assert {name: array.shape for name, array in wide.items()} == {
         name: array.shape for name, array in found.items()
     }
+
+
+def test_a_value_without_axes_can_be_written_while_disturbed() -> None:
+    graph = parse_graph(
+        """graph scalar
+  input x: float32[3] = [1.0, 2.0, 3.0]
+  a: float32[] = sum(x; dim=none, keepdim=false)
+  b: float32[] = mul_scalar(a; value=2)
+  c: float32[] = copy_(a, b) writes a
+  return c
+"""
+    )
+    values = evaluate(
+        graph,
+        materialise(graph, {}),
+        dtype="float64",
+        disturb=np.random.default_rng(0),
+    )
+    assert all(isinstance(array, np.ndarray) for array in values.values())
+    np.testing.assert_allclose(values["c"], 12.0, rtol=1e-5)
