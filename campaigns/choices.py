@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from campaigns.models import Campaign
-from engine.campaign import Options
 from engine.executors.modes import MODES
+from engine.options import Options
 from engine.seeds import SEEDS
 from engine.selection import POLICIES
 

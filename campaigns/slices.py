@@ -33,11 +33,12 @@ from campaigns.shards import (
     record_round,
     release_shard,
 )
-from engine.campaign import PRESETS, Options, campaign
+from engine.campaign import campaign
 from engine.errors import BadInput
 from engine.events import CampaignFinished, Event, FindingFound, RoundFinished
 from engine.executors.pool import Pool
 from engine.finding import Finding
+from engine.options import PRESETS, Options
 
 __all__ = ["SLICE_SECONDS", "Engine", "Slice", "options_of", "run_slice"]
 

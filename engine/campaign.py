@@ -9,98 +9,45 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from time import monotonic
 
 import numpy as np
 
 from engine.candidates import FEATURES, Candidate, Candidates, Counts
-from engine.errors import BadInput, ConstraintViolated, EngineError
+from engine.chain import Chain, IllegalMutant
+from engine.checkpoint import CHECKPOINT_FORMAT, CheckpointReader
+from engine.errors import BadInput, ConstraintViolated
 from engine.events import CampaignFinished, CampaignStarted, Event, FindingFound, RoundFinished
-from engine.executors.lowering import has_form
 from engine.executors.modes import MODES
-from engine.executors.outcome import Answer, Array, Outcome, Status
-from engine.executors.pool import GIB, Pool
+from engine.executors.outcome import Array
+from engine.executors.pool import Pool
 from engine.finding import Finding
-from engine.ir.case import Case, Plan
+from engine.ir.case import Case
 from engine.ir.digest import digest
 from engine.ir.graph import Graph
 from engine.ir.text import parse_case, print_case
-from engine.ir.window import alias_root, closure, cut, neighbourhood
 from engine.mutators.apply import apply, touched
 from engine.mutators.spec import Site
-from engine.ops.spec import FRAMEWORKS
+from engine.options import Options
 from engine.oracles.keys import form_name
 from engine.oracles.verdict import Divergence, Ruling
 from engine.report import Discovery, report
-from engine.seeds import load_seed, seed_named
+from engine.seeds import load_seed
 from engine.selection import policy
 from engine.trial import Bench, Trial
 
-__all__ = ["CHECKPOINT_FORMAT", "PRESETS", "Campaign", "Options", "address_space", "campaign"]
+__all__ = ["Campaign", "campaign"]
 
-CHECKPOINT_FORMAT = 1
 _TRIES = 60
 _LOOKS = 3000
 _LARGEST_WINDOW = 32
-_CONTEXT = 5
+# A chain with room for fewer new nodes than this starts again from its seed.
+_ROOM = 6
 # How often a failure that did not repeat alone is tried again when it comes back.
 _CONFIRMATIONS = 3
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a campaign is asked to do.
-
-    `window`: greatest number of nodes that are run for one mutant. `stack`: greatest number of
-    mutations in one mutant. `costly_share`: share of the
-    rounds that also run modes marked costly (inductor); they are screened by the cheaper compiled
-    modes first. `chain_nodes`: how far a chain may outgrow its seed before it starts again from it.
-    `minimise_seconds`: budget of one minimisation.
-    """
-
-    seed: str
-    rounds: int
-    modes: tuple[str, ...] = (
-        "torch-eager",
-        "torch-aot",
-        "torch-inductor",
-        "mindspore-pynative",
-        "mindspore-graph",
-    )
-    policy: str = "linucb"
-    pool: str = "full"
-    random_seed: int = 0
-    window: int = 10
-    stack: int = 3
-    costly_share: float = 0.3
-    chain_nodes: int = 40
-    minimise_seconds: float = 60.0
-
-    def __post_init__(self) -> None:
-        unknown = [mode for mode in self.modes if mode not in MODES]
-        if unknown:
-            raise BadInput("mode", seen=repr(unknown[0]), expected=", ".join(MODES))
-        if not self.modes:
-            raise BadInput("modes", seen="none", expected=f"some of {', '.join(MODES)}")
-        if self.rounds < 1:
-            raise BadInput("rounds", seen=self.rounds, expected="at least 1")
-        seed_named(self.seed)
-        policy(self.policy)
-
-
-PRESETS: dict[str, dict[str, object]] = {
-    "quick-look": {"rounds": 60, "policy": "linucb", "costly_share": 0.2, "minimise_seconds": 45.0},
-    "thorough": {"rounds": 2000, "policy": "linucb", "costly_share": 0.3},
-    "baseline-random": {"rounds": 500, "policy": "random"},
-}
-
-
-def address_space(seed: str) -> int:
-    """Bytes that a worker may map for a seed: models at full scale carry their weights."""
-    return (16 if seed_named(seed).scale == "full" else 4) * GIB
 
 
 def campaign(
@@ -112,16 +59,6 @@ def campaign(
 ) -> Iterator[Event]:
     """Run a campaign, or go on with one; see `Campaign`."""
     yield from Campaign(options, pool, checkpoint=checkpoint, graph_text=graph_text).events()
-
-
-@dataclass
-class _Chain:
-    """The graph that is mutated next, with what the last profiling run recorded of it."""
-
-    case: Case
-    values: dict[str, Array]
-    facts: Mapping[str, Answer]
-    lineage: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -179,7 +116,7 @@ class Campaign:
         if checkpoint is not None:
             lineage = self._restore(checkpoint)
             start = parse_case(graph_text) if graph_text else self.seed
-        self.chain = self._profiled(start, lineage)
+        self.chain = Chain.profiled(start, lineage, pool)
 
     # -------------------------------------------------------------------------------- events
     def events(self) -> Iterator[Event]:
@@ -295,50 +232,12 @@ class Campaign:
         )
         choices = (*(attempt.choices if attempt else ()), choice)
         changed = touched(self.chain.case.graph, mutant.case.graph)
-        window, blobs, parent = self._windowed(mutant.case, changed, candidate.site)
+        window, blobs, parent = self.chain.windowed(
+            mutant.case, changed, candidate.site, self.options
+        )
         if attempt is not None and len(window.graph.nodes) > _LARGEST_WINDOW:
             raise ConstraintViolated("the mutations are too far apart for one window")
         return _Attempt(choices, mutant.case, changed, window, parent, blobs)
-
-    def _windowed(
-        self, case: Case, changed: tuple[str, ...], site: Site
-    ) -> tuple[Case, dict[str, Array], Graph]:
-        """The window round a mutation, its blobs, and the same place in the parent."""
-        graph, parent = case.graph, self.chain.case.graph
-        centre = changed or tuple(
-            name for name in (*site.nodes, site.consumer, site.value) if name in graph.by_name
-        )
-        if not centre:
-            centre = graph.users.get(site.value, ())
-        if not centre:
-            raise ConstraintViolated("the mutation touches no node")
-        dirty = _dirty(parent, graph, changed)
-        limit = max(self.options.window, len(centre) + _CONTEXT)
-        names = _closed(graph, centre, dirty, limit=limit, without=self._unwritable(graph))
-        if any(call.inputs for call in case.plan.calls):
-            # A second call with other inputs only makes sense for the whole model.
-            names = tuple(node.name for node in graph.nodes)
-        window, blobs = cut(case, names, self.chain.values)
-        window = replace(window, plan=_window_plan(case, window.graph))
-        around = neighbourhood(
-            parent,
-            [one for one in (*names, *site.nodes) if one in parent.by_name],
-            limit=max(len(names), 2),
-        )
-        if not around:
-            return window, blobs, window.graph
-        before, _ = cut(self.chain.case, around, self.chain.values)
-        return window, blobs, before.graph
-
-    def _unwritable(self, graph: Graph) -> set[str]:
-        """Nodes that one of the frameworks cannot write: kept out of windows of other mutations,
-        or after some rounds most of a chain could only be run on the other framework."""
-        frameworks = {MODES[mode].framework for mode in self.options.modes} & set(FRAMEWORKS)
-        return {
-            node.name
-            for node in graph.nodes
-            if not all(has_form(node, graph.types, framework) for framework in frameworks)
-        }
 
     # ---------------------------------------------------------------------------------- running
     def _run(self, attempt: _Attempt, *, costly: bool) -> Trial:
@@ -403,43 +302,18 @@ class Campaign:
         case = replace(attempt.case, plan=self.seed.plan, claim="")
         try:
             lineage = (*self.chain.lineage, *attempt.labels)
-            chain = self._advanced(case, attempt.changed, lineage)
-        except _IllegalMutant as error:
+            chain = self.chain.advanced(case, attempt.changed, lineage, self.bench.pool)
+        except IllegalMutant as error:
             return False, str(error)
         self.chain = chain
-        if len(case.graph.nodes) > len(self.seed.graph.nodes) + self.options.chain_nodes - 6:
+        if len(case.graph.nodes) > len(self.seed.graph.nodes) + self.options.chain_nodes - _ROOM:
             self._restart()
         return True, trial.verdict.reason
-
-    def _profiled(self, case: Case, lineage: tuple[str, ...]) -> _Chain:
-        """Run the whole graph in eager mode with recording on."""
-        facts = self._recorded(case, {})
-        return _Chain(case, _arrays(facts), facts, lineage)
-
-    def _advanced(self, case: Case, changed: tuple[str, ...], lineage: tuple[str, ...]) -> _Chain:
-        """The chain after a mutation: only what the mutation made stale is run again."""
-        graph = case.graph
-        dirty = _dirty(self.chain.case.graph, graph, changed)
-        if not dirty or len(dirty) == len(graph.nodes):
-            return self._profiled(case, lineage)
-        cone, blobs = cut(case, dirty, self.chain.values, plan=self.seed.plan)
-        fresh = self._recorded(cone, blobs)
-        clean = graph.types.keys() - cone.graph.by_name.keys()
-        facts = {name: one for name, one in self.chain.facts.items() if name in clean}
-        made = cone.graph.by_name.keys() | graph.input_by_name.keys()
-        facts |= {name: one for name, one in fresh.items() if name in made}
-        return _Chain(case, _arrays(facts), facts, lineage)
-
-    def _recorded(self, case: Case, blobs: Mapping[str, Array]) -> Mapping[str, Answer]:
-        outcome = self.bench.pool.run(case, "torch-eager", blobs=blobs, record="values")
-        if outcome.status is not Status.OK:
-            raise _IllegalMutant(_why(outcome))
-        return outcome.recorded
 
     def _restart(self) -> None:
         """Begin a new chain from the seed; what was learned stays."""
         self.restarts += 1
-        self.chain = self._profiled(self.seed, ())
+        self.chain = Chain.profiled(self.seed, (), self.bench.pool)
 
     # --------------------------------------------------------------------------------- learning
     def _reward(self, trial: Trial, seconds: float) -> tuple[float, int]:
@@ -523,7 +397,7 @@ class Campaign:
             raise BadInput(
                 "checkpoint format", seen=data.get("format"), expected=str(CHECKPOINT_FORMAT)
             )
-        read = _Reader(data)
+        read = CheckpointReader(data)
         self.next_round = read.integer("next_round")
         self.findings = read.integer("findings")
         self.restarts = read.integer("restarts")
@@ -534,105 +408,7 @@ class Campaign:
         return tuple(str(one) for one in read.sequence("lineage"))
 
 
-class _IllegalMutant(EngineError):
-    """A whole graph does not run in eager mode."""
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """Typed access to a checkpoint, with errors that name the field."""
-
-    data: Mapping[str, object]
-    thing: str = field(default="checkpoint")
-
-    def integer(self, name: str) -> int:
-        found = self.data.get(name)
-        if not isinstance(found, int):
-            raise BadInput(f"{self.thing} field {name}", seen=found, expected="an integer")
-        return found
-
-    def mapping(self, name: str) -> dict[str, object]:
-        found = self.data.get(name)
-        if not isinstance(found, Mapping):
-            raise BadInput(f"{self.thing} field {name}", seen=found, expected="an object")
-        return dict(found)
-
-    def numbers(self, name: str) -> dict[str, int]:
-        return {key: int(str(value)) for key, value in self.mapping(name).items()}
-
-    def counts(self, name: str) -> dict[str, dict[str, int]]:
-        found = self.mapping(name)
-        return {key: _Reader(found, f"{self.thing} {name}").numbers(key) for key in found}
-
-    def sequence(self, name: str) -> list[object]:
-        found = self.data.get(name)
-        if not isinstance(found, list):
-            raise BadInput(f"{self.thing} field {name}", seen=found, expected="a list")
-        return found
-
-
 # --------------------------------------------------------------------------------------- shared
-def _window_plan(case: Case, window: Graph) -> Plan:
-    """The plan for a window: outputs that the loss of the whole leaves out stay out of it."""
-    plan = case.plan
-    checks = tuple(dict.fromkeys((*plan.checks, "values", "state")))
-    if not plan.loss_outputs:
-        return replace(plan, checks=checks)
-    outputs = case.graph.outputs
-    dead = {name for place, name in enumerate(outputs) if place not in plan.loss_outputs}
-    loss = tuple(place for place, name in enumerate(window.outputs) if name not in dead)
-    if not loss:
-        # No positions would mean all of them.
-        return replace(plan, checks=checks, gradient="none", loss_outputs=())
-    return replace(plan, checks=checks, loss_outputs=loss)
-
-
-def _dirty(parent: Graph, graph: Graph, changed: tuple[str, ...]) -> set[str]:
-    """Nodes whose recorded values no longer hold after the mutation, or that are new."""
-    before = parent.input_by_name
-    stale = {one.name for one in graph.inputs if before.get(one.name) != one}
-    stale.update(changed)
-    stale.update(one.name for one in graph.nodes if one.name not in parent.by_name)
-    # Storage that a changed node wrote to, or writes to now, is stale for whoever reads it.
-    written = {
-        alias_root(parent, node.writes)
-        for node in parent.nodes
-        if node.writes and (node.name in stale or node.name not in graph.by_name)
-    }
-    for node in graph.nodes:
-        if stale.intersection(node.uses) or (
-            written and any(alias_root(graph, one) in written for one in node.uses)
-        ):
-            stale.add(node.name)
-        if node.writes and node.name in stale:
-            written.add(alias_root(graph, node.writes))
-    return {name for name in stale if name in graph.by_name}
-
-
-def _closed(
-    graph: Graph, centre: tuple[str, ...], dirty: set[str], *, limit: int, without: set[str]
-) -> tuple[str, ...]:
-    """A window round the centre that is fed only with values that the mutation left alone."""
-    needed = _supplied(graph, centre, dirty)
-    around = neighbourhood(graph, centre, limit=limit, without=without)
-    held = needed.union(around)
-    # A neighbour that needs more than the window holds stays out of it.
-    names = needed.union(one for one in around if _supplied(graph, (one,), dirty) <= held)
-    return tuple(node.name for node in graph.nodes if node.name in names)
-
-
-def _supplied(graph: Graph, names: Iterable[str], dirty: set[str]) -> set[str]:
-    """The nodes with every node whose recorded value they could not be fed with."""
-    inside = set(names)
-    while True:
-        held = closure(graph, inside)
-        fed = {used for name in held for used in graph.by_name[name].uses if used in dirty}
-        grown = held | fed
-        if grown == inside:
-            return inside
-        inside = grown
-
-
 def _touches(site: Site, near: set[str]) -> bool:
     """Whether a site lies among the values named; a change of the plan alone lies anywhere."""
     named = {*site.nodes, site.value, site.consumer} - {""}
@@ -651,18 +427,6 @@ def _reason(refusal: ConstraintViolated) -> str:
     kind = str(refusal).partition(" constraint at ")
     text = kind[2].partition(": ")[2] if kind[1] else str(refusal)
     return f"{kind[0]}: {text}"[:120] if kind[1] else text[:120]
-
-
-def _arrays(facts: Mapping[str, Answer]) -> dict[str, Array]:
-    return {name: answer.array for name, answer in facts.items() if answer.array is not None}
-
-
-def _why(outcome: Outcome) -> str:
-    failure = outcome.failure
-    said = (
-        f"{failure.type}: {failure.message.splitlines()[0]}" if failure and failure.message else ""
-    )
-    return f"the whole graph: {outcome.mode} {outcome.status.value} {said}".strip()
 
 
 def _pairs(trace: tuple[str, ...]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from engine.campaign import PRESETS, Options, address_space, campaign
+from engine.campaign import campaign
 from engine.errors import BadInput, EngineError
 from engine.events import CampaignFinished, CampaignStarted, FindingFound, RoundFinished
 from engine.executors.environment import Environment
@@ -26,6 +26,7 @@ from engine.ir.text import print_case
 from engine.listing import list_modes, list_mutators, list_ops, list_seeds
 from engine.minimiser import Budget, minimise, renamed
 from engine.ops.typing import check_types
+from engine.options import PRESETS, Options, address_space
 from engine.runfolder import RunFolder
 from engine.script import write_script
 from engine.seeds import SEEDS

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from engine.campaign import Options
 from engine.errors import BadInput
 from engine.events import Event, FindingFound, RoundFinished, to_json
 from engine.finding import Finding
+from engine.options import Options
 
 __all__ = ["RunFolder"]
 

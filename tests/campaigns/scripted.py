@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from campaigns.models import Campaign
 from campaigns.services import create_campaign
-from engine.campaign import Options
 from engine.events import CampaignFinished, CampaignStarted, Event, FindingFound, RoundFinished
 from engine.executors.pool import Pool
 from engine.finding import Finding, ModeAnswer, Reproduction, Symptom
+from engine.options import Options
 
 SEED = "convnextv2_tiny_compact"
 GRAPH = """case 1

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.campaign import Options
 from engine.errors import BadInput
 from engine.events import FindingFound, RoundFinished
 from engine.finding import Finding, Reproduction, Symptom
+from engine.options import Options
 from engine.runfolder import RunFolder
 from engine.seeds import SEEDS
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from engine.campaign import _closed, _dirty
+from engine.chain import closed, stale
 from engine.errors import ConstraintViolated
 from engine.executors.outcome import Array
 from engine.executors.reference import evaluate
@@ -234,8 +234,8 @@ def test_no_dirty_value_enters_a_window(graph: Graph, data: st.DataObject) -> No
     assume(graph.nodes)
     names = [node.name for node in graph.nodes]
     centre = data.draw(st.sampled_from(names))
-    dirty = _dirty(graph, graph, (centre,))
-    inside = _closed(graph, (centre,), dirty, limit=data.draw(st.integers(1, 4)), without=set())
+    dirty = stale(graph, graph, (centre,))
+    inside = closed(graph, (centre,), dirty, limit=data.draw(st.integers(1, 4)), without=set())
     assert centre in inside
     assert set(inside) == closure(graph, inside)
     assert list(inside) == [name for name in names if name in inside]
@@ -243,18 +243,18 @@ def test_no_dirty_value_enters_a_window(graph: Graph, data: st.DataObject) -> No
         assert not dirty.intersection(graph.by_name[name].uses).difference(inside)
 
 
-def test_what_reads_storage_after_a_changed_write_is_dirty() -> None:
+def test_what_reads_storage_after_a_changed_write_isstale() -> None:
     case = parse_case(WRITTEN)
-    assert _dirty(case.graph, swapped(case, "v2", "abs"), ("v2",)) == {"v2", "v3", "v4", "v5"}
+    assert stale(case.graph, swapped(case, "v2", "abs"), ("v2",)) == {"v2", "v3", "v4", "v5"}
 
 
-def test_what_reads_storage_that_is_no_longer_written_is_dirty() -> None:
+def test_what_reads_storage_that_is_no_longer_written_isstale() -> None:
     case = parse_case(WRITTEN)
     kept = case.graph.with_nodes(node for node in case.graph.nodes if node.name != "v3")
-    assert {"v4", "v5"} <= _dirty(case.graph, kept, ())
+    assert {"v4", "v5"} <= stale(case.graph, kept, ())
 
 
-def test_a_changed_input_makes_its_readers_dirty() -> None:
+def test_a_changed_input_makes_its_readersstale() -> None:
     case = parse_case(BRANCHES)
     other = parse_case(BRANCHES.replace("seed=1", "seed=2")).graph
-    assert _dirty(case.graph, other, ()) == {node.name for node in other.nodes}
+    assert stale(case.graph, other, ()) == {node.name for node in other.nodes}

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from engine.campaign import Campaign, Options, campaign
+from engine.campaign import Campaign, campaign
+from engine.chain import Chain
 from engine.errors import BadInput
 from engine.events import CampaignFinished, CampaignStarted, RoundFinished
 from engine.executors.pool import Pool
+from engine.options import Options
 
 pytestmark = [pytest.mark.framework, pytest.mark.torch, pytest.mark.mindspore]
 
@@ -45,10 +47,10 @@ def test_every_round_is_told_once_and_in_order(
 
 
 def test_values_kept_over_mutations_are_those_of_a_fresh_run(
-    finished: tuple[Campaign, list[RoundFinished]],
+    finished: tuple[Campaign, list[RoundFinished]], pool: Pool
 ) -> None:
     chain = finished[0].chain
-    fresh = finished[0]._profiled(chain.case, ())
+    fresh = Chain.profiled(chain.case, (), pool)
     assert chain.values.keys() == fresh.values.keys()
     for name, array in fresh.values.items():
         np.testing.assert_array_equal(chain.values[name], array, err_msg=name)

@@ -1,0 +1,184 @@
+"""The chain: the graph that is mutated next, what was recorded of it, and windows onto mutants.
+
+A window is fed only with values that the mutation left alone, and after a mutation only what it
+made stale is run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from engine.errors import ConstraintViolated, EngineError
+from engine.executors.lowering import has_form
+from engine.executors.modes import MODES
+from engine.executors.outcome import Answer, Array, Outcome, Status
+from engine.executors.pool import Pool
+from engine.ir.case import Case, Plan
+from engine.ir.graph import Graph
+from engine.ir.window import alias_root, closure, cut, neighbourhood
+from engine.mutators.spec import Site
+from engine.ops.spec import FRAMEWORKS
+from engine.options import Options
+
+__all__ = ["Chain", "IllegalMutant", "closed", "stale"]
+
+# Nodes that stay round a mutation, however many it made, so that a picture shows where it is.
+_CONTEXT = 5
+
+
+class IllegalMutant(EngineError):
+    """A whole graph does not run in eager mode."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A graph with the value and the facts of every edge, and the mutations that led to it."""
+
+    case: Case
+    values: Mapping[str, Array]
+    facts: Mapping[str, Answer]
+    lineage: tuple[str, ...] = ()
+
+    @classmethod
+    def profiled(cls, case: Case, lineage: tuple[str, ...], pool: Pool) -> Chain:
+        """Run the whole graph in eager mode with recording on; `IllegalMutant` where it raises."""
+        facts = _recorded(case, {}, pool)
+        return cls(case, _arrays(facts), facts, lineage)
+
+    def advanced(
+        self, case: Case, changed: tuple[str, ...], lineage: tuple[str, ...], pool: Pool
+    ) -> Chain:
+        """The chain after a mutation: only what the mutation made stale is run again."""
+        graph = case.graph
+        dirty = stale(self.case.graph, graph, changed)
+        if not dirty or len(dirty) == len(graph.nodes):
+            return Chain.profiled(case, lineage, pool)
+        cone, blobs = cut(case, dirty, self.values)
+        fresh = _recorded(cone, blobs, pool)
+        clean = graph.types.keys() - cone.graph.by_name.keys()
+        facts = {name: one for name, one in self.facts.items() if name in clean}
+        made = cone.graph.by_name.keys() | graph.input_by_name.keys()
+        facts |= {name: one for name, one in fresh.items() if name in made}
+        return Chain(case, _arrays(facts), facts, lineage)
+
+    def windowed(
+        self, case: Case, changed: tuple[str, ...], site: Site, options: Options
+    ) -> tuple[Case, dict[str, Array], Graph]:
+        """The window round a mutation, its blobs, and the same place in the parent."""
+        graph, parent = case.graph, self.case.graph
+        centre = changed or tuple(
+            name for name in (*site.nodes, site.consumer, site.value) if name in graph.by_name
+        )
+        if not centre:
+            centre = graph.users.get(site.value, ())
+        if not centre:
+            raise ConstraintViolated("the mutation touches no node")
+        dirty = stale(parent, graph, changed)
+        limit = max(options.window, len(centre) + _CONTEXT)
+        names = closed(graph, centre, dirty, limit=limit, without=_unwritable(graph, options.modes))
+        if any(call.inputs for call in case.plan.calls):
+            # A second call with other inputs only makes sense for the whole model.
+            names = tuple(node.name for node in graph.nodes)
+        window, blobs = cut(case, names, self.values)
+        window = replace(window, plan=_window_plan(case, window.graph))
+        around = neighbourhood(
+            parent,
+            [one for one in (*names, *site.nodes) if one in parent.by_name],
+            limit=max(len(names), 2),
+        )
+        if not around:
+            return window, blobs, window.graph
+        before, _ = cut(self.case, around, self.values)
+        return window, blobs, before.graph
+
+
+def _recorded(case: Case, blobs: Mapping[str, Array], pool: Pool) -> Mapping[str, Answer]:
+    outcome = pool.run(case, "torch-eager", blobs=blobs, record="values")
+    if outcome.status is not Status.OK:
+        raise IllegalMutant(_why(outcome))
+    return outcome.recorded
+
+
+def _unwritable(graph: Graph, modes: tuple[str, ...]) -> set[str]:
+    """Nodes that one of the frameworks cannot write: kept out of windows of other mutations,
+    or after some rounds most of a chain could only be run on the other framework."""
+    frameworks = {MODES[mode].framework for mode in modes} & set(FRAMEWORKS)
+    return {
+        node.name
+        for node in graph.nodes
+        if not all(has_form(node, graph.types, framework) for framework in frameworks)
+    }
+
+
+def _window_plan(case: Case, window: Graph) -> Plan:
+    """The plan for a window: outputs that the loss of the whole leaves out stay out of it."""
+    plan = case.plan
+    checks = tuple(dict.fromkeys((*plan.checks, "values", "state")))
+    if not plan.loss_outputs:
+        return replace(plan, checks=checks)
+    outputs = case.graph.outputs
+    dead = {name for place, name in enumerate(outputs) if place not in plan.loss_outputs}
+    loss = tuple(place for place, name in enumerate(window.outputs) if name not in dead)
+    if not loss:
+        # No positions would mean all of them.
+        return replace(plan, checks=checks, gradient="none", loss_outputs=())
+    return replace(plan, checks=checks, loss_outputs=loss)
+
+
+def stale(parent: Graph, graph: Graph, changed: tuple[str, ...]) -> set[str]:
+    """Nodes whose recorded values no longer hold after the mutation, or that are new."""
+    before = parent.input_by_name
+    found = {one.name for one in graph.inputs if before.get(one.name) != one}
+    found.update(changed)
+    found.update(one.name for one in graph.nodes if one.name not in parent.by_name)
+    # Storage that a changed node wrote to, or writes to now, is stale for whoever reads it.
+    written = {
+        alias_root(parent, node.writes)
+        for node in parent.nodes
+        if node.writes and (node.name in found or node.name not in graph.by_name)
+    }
+    for node in graph.nodes:
+        if found.intersection(node.uses) or (
+            written and any(alias_root(graph, one) in written for one in node.uses)
+        ):
+            found.add(node.name)
+        if node.writes and node.name in found:
+            written.add(alias_root(graph, node.writes))
+    return {name for name in found if name in graph.by_name}
+
+
+def closed(
+    graph: Graph, centre: tuple[str, ...], dirty: set[str], *, limit: int, without: set[str]
+) -> tuple[str, ...]:
+    """A window round the centre that is fed only with values that the mutation left alone."""
+    needed = _supplied(graph, centre, dirty)
+    around = neighbourhood(graph, centre, limit=limit, without=without)
+    held = needed.union(around)
+    # A neighbour that needs more than the window holds stays out of it.
+    names = needed.union(one for one in around if _supplied(graph, (one,), dirty) <= held)
+    return tuple(node.name for node in graph.nodes if node.name in names)
+
+
+def _supplied(graph: Graph, names: Iterable[str], dirty: set[str]) -> set[str]:
+    """The nodes with every node whose recorded value they could not be fed with."""
+    inside = set(names)
+    while True:
+        held = closure(graph, inside)
+        fed = {used for name in held for used in graph.by_name[name].uses if used in dirty}
+        grown = held | fed
+        if grown == inside:
+            return inside
+        inside = grown
+
+
+def _arrays(facts: Mapping[str, Answer]) -> dict[str, Array]:
+    return {name: answer.array for name, answer in facts.items() if answer.array is not None}
+
+
+def _why(outcome: Outcome) -> str:
+    failure = outcome.failure
+    said = (
+        f"{failure.type}: {failure.message.splitlines()[0]}" if failure and failure.message else ""
+    )
+    return f"the whole graph: {outcome.mode} {outcome.status.value} {said}".strip()
