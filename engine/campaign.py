@@ -31,7 +31,7 @@ from engine.ir.graph import Graph
 from engine.ir.text import parse_case, print_case
 from engine.mutators.apply import apply, touched
 from engine.mutators.spec import Site
-from engine.options import Options
+from engine.options import Options, address_space
 from engine.oracles.keys import form_name
 from engine.oracles.verdict import Divergence, Ruling
 from engine.report import Discovery, report
@@ -111,6 +111,7 @@ class Campaign:
         self.findings = 0
         self.restarts = 0
         self.seed = load_seed(options.seed)
+        pool.limit(address_space(options.seed))
         start = self.seed
         lineage: tuple[str, ...] = ()
         if checkpoint is not None:

@@ -26,7 +26,7 @@ from engine.ir.text import print_case
 from engine.listing import list_modes, list_mutators, list_ops, list_seeds
 from engine.minimiser import Budget, minimise, renamed
 from engine.ops.typing import check_types
-from engine.options import PRESETS, Options, address_space
+from engine.options import PRESETS, Options
 from engine.runfolder import RunFolder
 from engine.script import write_script
 from engine.seeds import SEEDS
@@ -162,13 +162,12 @@ def _progress() -> Progress:
 
 
 def _pool(given: argparse.Namespace) -> Pool:
-    memory = address_space(given.seed)
     if not given.python:
-        return Pool(address_space=memory, on_status=_say)
+        return Pool(on_status=_say)
     environments = {
         name: Environment(given.python, name, given.python) for name in ("torch", "mindspore")
     }
-    return Pool(environments=environments, address_space=memory, on_status=_say)
+    return Pool(environments=environments, on_status=_say)
 
 
 def _say(text: str) -> None:

@@ -248,6 +248,12 @@ class Pool:
         (zygote,) = drive([self._zygote(self._side(framework))])
         return zygote.versions
 
+    def limit(self, address_space: int) -> None:
+        """Bytes that a worker may map from now on; workers with another limit are replaced."""
+        if address_space != self.address_space:
+            self.address_space = address_space
+            drive([self._retire(side) for side in self._sides.values()])
+
     def environment(self, framework: str) -> Environment:
         """The environment in which a framework is run."""
         return self._side(framework).environment

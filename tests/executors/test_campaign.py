@@ -11,8 +11,10 @@ from engine.campaign import Campaign, campaign
 from engine.chain import Chain
 from engine.errors import BadInput
 from engine.events import CampaignFinished, CampaignStarted, RoundFinished
+from engine.executors.outcome import Status
 from engine.executors.pool import Pool
 from engine.options import Options
+from engine.seeds import load_seed
 
 pytestmark = [pytest.mark.framework, pytest.mark.torch, pytest.mark.mindspore]
 
@@ -71,3 +73,13 @@ def test_a_resumed_campaign_does_the_same_rounds(
 def test_an_unknown_checkpoint_format_is_refused(pool: Pool) -> None:
     with pytest.raises(BadInput, match="checkpoint format: saw 99, expected 1"):
         Campaign(OPTIONS, pool, checkpoint={"format": 99})
+
+
+def test_a_worker_with_another_limit_of_memory_is_replaced(pool: Pool) -> None:
+    before = pool.address_space
+    try:
+        pool.limit(before + (1 << 30))
+        assert pool.address_space == before + (1 << 30)
+        assert pool.run(load_seed(OPTIONS.seed), "torch-eager").status is Status.OK
+    finally:
+        pool.limit(before)
