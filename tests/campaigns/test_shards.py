@@ -287,7 +287,11 @@ def test_sweep_does_not_wait_for_the_lease_of_a_process_that_is_gone() -> None:
     assert not WorkerHeartbeat.objects.exists()
 
 
-@pytest.mark.parametrize("owner", [worker_name(), "elsewhere-1:1.ff", "one"])
+@pytest.mark.parametrize(
+    "owner",
+    [worker_name(), "elsewhere-1:1.ff", "one"],
+    ids=["this process", "elsewhere", "no host"],
+)
 def test_sweep_leaves_who_lives_or_is_elsewhere_alone(owner: str) -> None:
     _claim(_shard(), owner=owner)
     WorkerHeartbeat.objects.create(name=owner)
