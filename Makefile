@@ -8,8 +8,6 @@ PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest --durations 15
 # Test processes at once. Each may start a worker with a framework in it, about 1 GB.
 TEST_PROCESSES ?= 2
-# Children of `make worker`: each runs one shard, with its own framework workers.
-WORKER_PROCESSES ?= 2
 
 say = @printf '==> %s\n'
 
@@ -41,9 +39,8 @@ run: .venv/installed ## start the product: web, worker, and a first campaign
 	@exec bash scripts/run.sh
 
 .PHONY: worker
-worker: .venv/installed ## start one more Celery worker on this machine
-	@exec $(PYTHON) -m celery --app flowmut_web worker --concurrency $(WORKER_PROCESSES) \
-	  --hostname flowmut-$$$$@%h --without-gossip --without-mingle --without-heartbeat --loglevel INFO
+worker: .venv/installed ## start more workers, on this machine or on one of their own
+	@exec $(PYTHON) manage.py workers
 
 # Checks and tests -----------------------------------------------------------------------------------------------------
 

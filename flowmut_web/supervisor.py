@@ -8,12 +8,25 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
-__all__ = ["LONGEST_PAUSE", "STOP_SECONDS", "Service", "stop_all", "web_command", "worker_command"]
+from django.conf import settings
+
+from flowmut_web.storage import make_folder
+
+__all__ = [
+    "LONGEST_PAUSE",
+    "STOP_SECONDS",
+    "Service",
+    "make_services",
+    "stop_all",
+    "web_command",
+    "worker_commands",
+]
 
 STOP_SECONDS = 20.0
 LONGEST_PAUSE = 30.0
@@ -29,12 +42,23 @@ def web_command(bind: str) -> list[str]:
     return [sys.executable, "-m", "gunicorn", "flowmut_web.wsgi", *arguments, *limits]
 
 
-def worker_command(processes: int) -> list[str]:
-    """A Celery worker with so many children, each running one shard at a time."""
+def worker_commands(processes: int, *, broker: str) -> dict[str, list[str]]:
+    """By name, workers that together run so many shards side by side.
+
+    With a server as broker one worker forks them. Over a broker of files such children share one
+    pipe and its lock, which is lost with a child that is killed while it waits: there each worker
+    is one process.
+    """
     celery = [sys.executable, "-m", "celery", "--app", "flowmut_web", "worker"]
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"]
-    name = ["--hostname", f"flowmut-{os.getpid()}@%h"]
-    return [*celery, "--concurrency", str(processes), *name, *quiet]
+    if urlsplit(broker).scheme == "filesystem":
+        pools = {f"worker {number}": ["--pool", "solo"] for number in range(1, processes + 1)}
+    else:
+        pools = {"worker": ["--pool", "prefork", "--concurrency", str(processes)]}
+    return {
+        name: [*celery, *pool, "--hostname", f"{name.replace(' ', '-')}-{os.getpid()}@%h", *quiet]
+        for name, pool in pools.items()
+    }
 
 
 @dataclass
@@ -96,6 +120,15 @@ class Service:
         if self.process is not None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
+
+
+def make_services(commands: Mapping[str, Sequence[str]]) -> list[Service]:
+    """A service for each command, with a log of its name in the storage folder."""
+    logs = make_folder(settings.VAR_DIR / "logs")
+    return [
+        Service(name, command, logs / f"{name.replace(' ', '-')}.log", settings.BASE_DIR)
+        for name, command in commands.items()
+    ]
 
 
 def stop_all(services: Sequence[Service], *, seconds: float = STOP_SECONDS) -> list[str]:

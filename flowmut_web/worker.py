@@ -1,9 +1,9 @@
-"""What a Celery child owns for its life: one pool of framework workers, its heartbeat, its end.
+"""What a process of Celery owns that runs shards: a pool of framework workers, a heartbeat, an end.
 
-A child stops in three ways. Asked through its main process (SIGTERM there): after the round in
-flight, or without it once the grace is over. Its main process died: at once. SIGKILL: the next
-sweep on its machine queues its shard again, or one elsewhere when the lease has run out. In all of
-them its zygotes die with it.
+That process is the worker itself (the pool "solo") or a child that it forks ("prefork"). It stops in
+three ways. SIGTERM to the worker: after the round in flight, or without it once the grace is over.
+Its parent died: a child leaves at once. SIGKILL: the next sweep on its machine queues its shard
+again, or one elsewhere when the lease has run out. In all of them its zygotes die with it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from celery.signals import (
     worker_init,
     worker_process_init,
     worker_process_shutdown,
+    worker_shutdown,
     worker_shutting_down,
 )
 from django.conf import settings
@@ -105,9 +106,11 @@ class Child:
             pulse.close()
 
     def stop_soon(self) -> None:
-        """From another thread: stop after the round in flight, or after the grace without it."""
+        """Stop after the round in flight, or after the grace without it. From any thread."""
         self.stopping.set()
-        threading.Timer(GRACE, self._interrupt).start()
+        timer = threading.Timer(GRACE, self._interrupt)
+        timer.daemon = True
+        timer.start()
 
     def _interrupt(self) -> None:
         main = threading.main_thread().ident
@@ -123,34 +126,35 @@ class Child:
 child = Child()  # a process is one worker: made by the process that works, empty elsewhere
 
 
-# ---------------------------------------------------------------------------- a process of Celery
+# ------------------------------------------------------------------------------ signals of Celery
 class _Doorbell:
-    """Rung by the main process when it is asked to stop; heard by every child that it forked."""
+    """Rung in the worker's main process when it is asked to stop; heard by all that it forked."""
 
     def __init__(self) -> None:
         self.descriptor: int | None = None
+        self.owner = 0
 
     def hang(self, **_: object) -> None:
-        self.descriptor = os.eventfd(0)
+        self.descriptor, self.owner = os.eventfd(0), os.getpid()
 
     def ring(self, **_: object) -> None:
         if self.descriptor is not None:
             os.eventfd_write(self.descriptor, 1)
+        child.stop_soon()
 
 
 _doorbell = _Doorbell()
 
 
 def _begin(**_: object) -> None:
-    """A child was forked."""
+    """This process is to run shards; where it was forked for that, it watches who forked it."""
     os.nice(NICENESS)
-    # The kernel's signal also comes when only the thread that forked us ended, as one does before
-    # the last round is recorded; the watch below means the process.
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, 0)
-    watch = threading.Thread(
-        target=_watch, args=(os.getppid(), _doorbell.descriptor, child.stop_soon), daemon=True
-    )
-    watch.start()
+    if os.getpid() != _doorbell.owner:
+        # The kernel's signal also comes when only the thread that forked us ended, as one does
+        # before the last round is recorded; the watch means the process.
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, 0)
+        watched = (os.getppid(), _doorbell.descriptor, child.stop_soon)
+        threading.Thread(target=_watch, args=watched, daemon=True).start()
     assert child.pulse  # beats from now on
 
 
@@ -180,3 +184,4 @@ worker_init.connect(_doorbell.hang, weak=False)
 worker_shutting_down.connect(_doorbell.ring, weak=False)
 worker_process_init.connect(_begin, weak=False)
 worker_process_shutdown.connect(_end, weak=False)
+worker_shutdown.connect(_end, weak=False)

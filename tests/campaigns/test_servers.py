@@ -112,13 +112,14 @@ def run_to_the_end(var: Path, *, database: str, broker: str) -> dict[str, object
 
     celery = [sys.executable, "-m", "celery", "--app", "flowmut_web"]
     manage("migrate", "-v0")
-    if not broker.startswith("filesystem"):
+    if broker:
         purge = [*celery, "purge", "--force", "--queues", "flowmut"]
         subprocess.run(purge, cwd=ROOT, env=variables, capture_output=True, check=True)
     manage("shell", "-v0", "-c", BEGIN)
+    pool = ["--concurrency", "2"] if broker else ["--pool", "solo"]
     with (var / "worker.log").open("wb") as log:
         worker = subprocess.Popen(
-            [*celery, "worker", "--concurrency", "2", "--loglevel", "INFO"],
+            [*celery, "worker", *pool, "--loglevel", "INFO"],
             cwd=ROOT,
             env=variables,
             stdout=log,

@@ -158,7 +158,7 @@ def test_it_tends_its_processes_and_leaves_none_when_killed(var: Path, address: 
     running = start(var, address, "--no-campaign")
     running.wait_for("Ready: ")
     assert "First campaign" not in running.said
-    for kind, name in (("web", "web"), ("celery main", "worker")):
+    for kind, name in (("web", "web"), ("celery main", "worker 1")):
         os.kill(_main_process(running, kind), signal.SIGKILL)
         running.wait_for(rf"{name} ended \(SIGKILL\)")
         running.wait_for(f"{name} started again")

@@ -37,10 +37,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 ROOT = Path(__file__).resolve().parents[2]
-# How often each is drawn. After the supervisor everything starts anew, so it is drawn least.
+# How often each is drawn; there are children only with a server as broker. After the supervisor
+# everything starts anew, so it is drawn least.
 KINDS = {
     "celery child": 3,
-    "celery main": 2,
+    "celery main": 3,
     "zygote": 3,
     "worker": 3,
     "web": 2,

@@ -30,8 +30,13 @@ from campaigns.models import Campaign, Environment
 from campaigns.selectors import campaign_progress
 from campaigns.services import create_campaign
 from engine.seeds import SEEDS
-from flowmut_web.storage import make_folder
-from flowmut_web.supervisor import Service, stop_all, web_command, worker_command
+from flowmut_web.supervisor import (
+    Service,
+    make_services,
+    stop_all,
+    web_command,
+    worker_commands,
+)
 from flowmut_web.tasks import probe_environments
 
 __all__ = ["Command"]
@@ -64,7 +69,8 @@ class Command(BaseCommand):
             password = self._prepare()
             if not options["no_campaign"]:
                 self._first_campaign(options["random_seed"])
-            services = self._services(f"{host}:{port}")
+            workers = worker_commands(settings.WORKER_PROCESSES, broker=settings.CELERY_BROKER_URL)
+            services = make_services({"web": web_command(f"{host}:{port}"), **workers})
             try:
                 for service in services:
                     service.start()
@@ -177,17 +183,6 @@ class Command(BaseCommand):
         )
 
     # ------------------------------------------------------------------------------- running
-    def _services(self, bind: str) -> list[Service]:
-        logs = make_folder(settings.VAR_DIR / "logs")
-        commands = {
-            "web": web_command(bind),
-            "worker": worker_command(settings.WORKER_PROCESSES),
-        }
-        return [
-            Service(name, command, logs / f"{name}.log", settings.BASE_DIR)
-            for name, command in commands.items()
-        ]
-
     def _answers(self, host: str, port: int, web: Service) -> bool:
         """Wait until the site answers; False where we are to stop or it cannot start."""
         reach = host.strip("[]") if host not in ("", "0.0.0.0", "[::]") else "127.0.0.1"
