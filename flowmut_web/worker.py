@@ -1,9 +1,9 @@
 """What a process of Celery owns that runs shards: a pool of framework workers, a heartbeat, an end.
 
-That process is the worker itself (the pool "solo") or a child that it forks ("prefork"). It stops in
-three ways. SIGTERM to the worker: after the round in flight, or without it once the grace is over.
-Its parent died: a child leaves at once. SIGKILL: the next sweep on its machine queues its shard
-again, or one elsewhere when the lease has run out. In all of them its zygotes die with it.
+That process is the worker itself (the pool "solo") or a child that it forks ("prefork"). It stops
+in three ways. SIGTERM to the worker: after the round in flight, or without it once the grace is
+over. Its parent died: a child leaves at once. SIGKILL: the next sweep on its machine queues its
+shard again, or one elsewhere when the lease has run out. In all of them its zygotes die with it.
 """
 
 from __future__ import annotations
