@@ -270,14 +270,17 @@ def _wait_for_round(running: Product, campaign: int) -> None:
 
 
 def _kill_one(var: Path, rng: random.Random) -> str:
-    """Kill a process of a kind drawn at random; the kind, "" where there is none of it."""
+    """Kill a process of a kind drawn at random; the kind, "" where there is nothing to kill."""
     every = processes(var)
-    kind = rng.choices(list(KINDS), weights=list(KINDS.values()))[0]
-    candidates = [one.pid for one in every.values() if kind_of(one, every) == kind]
-    if not candidates:
+    there: dict[str, list[int]] = {}
+    for one in every.values():
+        there.setdefault(kind_of(one, every), []).append(one.pid)
+    kinds = [kind for kind in KINDS if kind in there]
+    if not kinds:
         return ""
+    kind = rng.choices(kinds, weights=[KINDS[one] for one in kinds])[0]
     with suppress(ProcessLookupError):
-        os.kill(rng.choice(candidates), signal.SIGKILL)
+        os.kill(rng.choice(there[kind]), signal.SIGKILL)
         return kind
     return ""
 
