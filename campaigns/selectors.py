@@ -99,10 +99,6 @@ class Progress:
     def workers_alive(self) -> tuple[tuple[WorkerHeartbeat, bool], ...]:
         return tuple((worker, worker.is_alive(self.now)) for worker in self.workers)
 
-    @property
-    def mean_seconds(self) -> float | None:
-        return self.seconds / self.done if self.done else None
-
 
 def campaign_progress(campaign: Campaign, *, now: datetime | None = None) -> Progress:
     """Where a campaign stands. Five queries, whatever its size."""

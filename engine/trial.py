@@ -21,11 +21,10 @@ from engine.ir.digest import blob_digest
 from engine.ir.graph import Graph, Input, Node, StoredBlob
 from engine.ir.types import Dense, is_float
 from engine.ir.values import materialise
-from engine.ops import OPS
-from engine.ops.spec import call_of
 from engine.ops.typing import retype
 from engine.oracles.comparison import BASELINE, Comparison, Gradients, framework_of
 from engine.oracles.judge import judge
+from engine.oracles.keys import form_of
 from engine.oracles.referee import REFUSALS, Floats, Referee, as_float64
 from engine.oracles.verdict import Kind, Ruling, Verdict
 
@@ -92,12 +91,13 @@ class Bench:
         self, case: Case, blobs: Mapping[str, Array], outcomes: Mapping[str, Outcome]
     ) -> Trial:
         referees = _referees(case, blobs)
+        documentation = _Documentation(self, case.graph)
         comparison = Comparison(
             case,
             outcomes,
             referees,
-            _Documentation(self, case.graph).lists_cpu,
-            _Documentation(self, case.graph).promises_view,
+            documentation.lists_cpu,
+            documentation.promises_view,
             self._gradients(case, blobs, outcomes) if referees else None,
         )
         return Trial(case, comparison, judge(comparison), len(outcomes))
@@ -189,14 +189,7 @@ class _Documentation:
         )
 
     def _of(self, framework: str, node: Node) -> Document | None:
-        spec = OPS.get(node.op)
-        if spec is None:
-            return None
-        operands = [self.graph.types[one] if one else None for one in node.operands]
-        try:
-            found = spec.form_for(framework, node, call_of(spec, operands, dict(node.attrs)))
-        except ConstraintViolated:
-            return None
+        found = form_of(self.graph, node, framework)
         api = public_api(found[1], framework) if found else ""
         return self.bench.document(framework, api) if api else None
 

@@ -193,11 +193,3 @@ class Graph:
     def with_node(self, node: Node) -> Graph:
         """The graph with the node of the same name replaced."""
         return self.with_nodes(node if node.name == old.name else old for old in self.nodes)
-
-    def fresh_name(self, stem: str = "v") -> str:
-        """A value name that the graph does not use yet; deterministic."""
-        taken = self.types
-        number = len(self.nodes)
-        while f"{stem}{number}" in taken:
-            number += 1
-        return f"{stem}{number}"

@@ -178,9 +178,6 @@ class Draft:
     def node(self, name: str) -> Node:
         return next(one for one in self.nodes if one.name == name)
 
-    def is_input(self, value: str) -> bool:
-        return any(one.name == value for one in self.inputs)
-
     def flip(self, chance: float = 0.5) -> bool:
         return bool(self.rng.random() < chance)
 
@@ -200,10 +197,6 @@ class Draft:
 
     def before(self, name: str) -> Draft:
         self.cursor = next(place for place, node in enumerate(self.nodes) if node.name == name)
-        return self
-
-    def at_end(self) -> Draft:
-        self.cursor = len(self.nodes)
         return self
 
     def fresh(self, stem: str = "v") -> str:

@@ -78,12 +78,6 @@ def _times_one(draft: Draft, value: str) -> str:
     return draft.emit("mul_scalar", value, value=1)
 
 
-def _transposed_copy(draft: Draft, value: str) -> str:
-    rank = len(draft.shape(value))
-    turned = draft.emit("transpose", draft.emit("clone", value), dim0=0, dim1=rank - 1)
-    return draft.emit("transpose", draft.emit("contiguous", turned), dim0=0, dim1=rank - 1)
-
-
 def _doubled(draft: Draft, value: str) -> str:
     return draft.emit("cat", value, value, dim=0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from engine.executors.outcome import Array, Outcome, Status
@@ -50,7 +50,6 @@ class Comparison:
     lists_cpu: Callable[[str, Node], bool | None]
     promises_view: Callable[[str, Node], bool] = lambda framework, node: framework == "torch"
     gradients: Gradients | None = None
-    parent: Mapping[str, Outcome] = field(default_factory=dict)
 
     @cached_property
     def modes(self) -> tuple[str, ...]:

@@ -9,10 +9,18 @@ from engine.errors import ConstraintViolated
 from engine.ir.graph import Graph, Node
 from engine.ir.types import INTEGERS, Dense
 from engine.ops import OPS
-from engine.ops.spec import call_of
+from engine.ops.spec import Form
+from engine.ops.typing import call_of_node
 from engine.oracles.verdict import Divergence
 
-__all__ = ["SIGNATURE_VERSION", "dtype_class", "form_name", "normalise", "signature_parts"]
+__all__ = [
+    "SIGNATURE_VERSION",
+    "dtype_class",
+    "form_name",
+    "form_of",
+    "normalise",
+    "signature_parts",
+]
 
 SIGNATURE_VERSION = 1
 _RULES = (
@@ -46,19 +54,21 @@ def dtype_class(dtype: str) -> str:
 
 
 def form_name(graph: Graph, node: Node, framework: str) -> str:
-    """The form a node is really written in for a framework; "" where there is none."""
+    """Name of the form a node is really written in for a framework; "" where there is none."""
+    found = form_of(graph, node, framework)
+    return found[0] if found else ""
+
+
+def form_of(graph: Graph, node: Node, framework: str) -> tuple[str, Form] | None:
+    """The form a node is really written in for a framework, with its name."""
     spec = OPS.get(node.op)
     if spec is None:
-        return ""
-    types = graph.types
+        return None
     try:
-        call = call_of(
-            spec, [types[one] if one else None for one in node.operands], dict(node.attrs)
-        )
+        call = call_of_node(node, graph.types)
     except ConstraintViolated:
-        return ""
-    found = spec.form_for(framework, node, call)
-    return found[0] if found else ""
+        return None
+    return spec.form_for(framework, node, call)
 
 
 def signature_parts(divergence: Divergence, graph: Graph) -> Mapping[str, str]:
