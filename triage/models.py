@@ -228,11 +228,7 @@ class FindingRecord(models.Model):
 
     def finding(self) -> Finding:
         """The engine's own object; `KeyError` or `TypeError` where another version wrote it."""
-        answers = [
-            {**one, "error": None if one["error"] is None else float(one["error"])}
-            for one in self.data["answers"]
-        ]
-        return Finding.from_json({**self.data, "answers": answers})
+        return Finding.from_json(self.data)
 
 
 class Note(models.Model):
