@@ -7,9 +7,11 @@ because there a skip would hide that nothing was tested. Database servers may be
 import importlib.util
 import os
 import shutil
+from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import DataError, models
 
 from flowmut_web import machine
 
@@ -50,6 +52,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if IN_CI and marker != "database_server":
             pytest.fail(f"{reason}; CI must have it", pytrace=False)
         pytest.skip(reason)
+
+
+@pytest.fixture(autouse=True)
+def _lengths_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite takes texts of any length; PostgreSQL refuses what does not fit, and so do tests."""
+    prepared = models.CharField.get_db_prep_save
+
+    def checked(field: models.CharField[Any, Any], value: Any, connection: Any) -> Any:
+        if isinstance(value, str) and field.max_length and len(value) > field.max_length:
+            raise DataError(f"{field}: {len(value)} characters, at most {field.max_length} fit")
+        return prepared(field, value, connection)
+
+    monkeypatch.setattr(models.CharField, "get_db_prep_save", checked)
 
 
 def pytest_unconfigure() -> None:

@@ -200,7 +200,7 @@ class FindingRecord(models.Model):
     op = models.CharField(max_length=120, blank=True)
     title = models.CharField(max_length=300)
     seed = models.CharField(max_length=80)
-    mutator = models.CharField(max_length=120)
+    mutator = models.TextField(help_text="Names of all mutations of the round.")
     minimised_nodes = models.PositiveIntegerField()
     original_nodes = models.PositiveIntegerField()
     reproduced = models.PositiveIntegerField()

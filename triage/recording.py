@@ -103,11 +103,13 @@ def raise_flag(
 def facets_of(finding: Finding) -> set[tuple[str, str]]:
     """(kind, value) pairs by which the inbox finds it.
 
-    Operators, forms and dtypes are those of the minimised program, from the parts of the signature:
-    `calls` is "op.form > op", `dtypes` is "float32, integer".
+    A mutant of several mutations is found by each. Operators, forms and dtypes are those of the
+    minimised program, from the parts of the signature: `calls` is "op.form > op", `dtypes` is
+    "float32, integer".
     """
     pairs: set[tuple[str, str]] = {(Facet.Kind.MODE, mode) for mode in finding.accused_modes}
-    pairs |= {(Facet.Kind.SEED, finding.seed), (Facet.Kind.MUTATOR, finding.mutator)}
+    pairs |= {(Facet.Kind.MUTATOR, one) for one in finding.mutator.split(" + ")}
+    pairs.add((Facet.Kind.SEED, finding.seed))
     pairs.add((Facet.Kind.OP, finding.accused_op))
     for call in finding.parts.get("calls", "").split(" > "):
         op, _, form = call.partition(".")

@@ -3,6 +3,7 @@ import math
 import pytest
 
 from engine.finding import ModeAnswer, Reproduction, Symptom
+from engine.mutators import MUTATORS
 from tests import factories
 from triage.impact import impact, impact_points
 from triage.models import Bucket, BucketEvent, Facet, FindingRecord
@@ -26,6 +27,18 @@ def test_finding_that_is_delivered_twice_is_recorded_once() -> None:
     again, is_new = record_finding(given, shard=shard)
     assert (first, was_new, is_new) == (again, True, False)
     assert Bucket.objects.get().count == 1
+
+
+def test_mutant_of_several_mutations_is_recorded_with_all_and_found_by_each() -> None:
+    """Three of the longest names together are longer than most columns."""
+    longest = sorted(
+        (f"{one.name}.{name}" for one in MUTATORS.values() for name in one.variants), key=len
+    )
+    names = longest[-3:]
+    record = factories.finding(mutator=" + ".join(names))
+    assert record.mutator == " + ".join(names)
+    found = record.bucket.facets.filter(kind=Facet.Kind.MUTATOR).values_list("value", flat=True)
+    assert set(found) == set(names)
 
 
 def test_equal_signatures_share_a_bucket_and_others_do_not() -> None:
