@@ -12,12 +12,22 @@ from django.utils import timezone
 
 from campaigns.models import Campaign, Mutant, Shard
 from campaigns.services import create_campaign
-from engine.finding import Finding, ModeAnswer, Reproduction, Symptom
+from engine.finding import (
+    Ablation,
+    Finding,
+    Localised,
+    ModeAnswer,
+    Reproduction,
+    Step,
+    Symptom,
+    Weighed,
+)
 from triage.models import Bucket, FindingRecord, Report
 from triage.recording import record_finding
 from triage.reporting import draft_report
 
 __all__ = [
+    "OLD",
     "bucket",
     "campaign",
     "engine_finding",
@@ -30,6 +40,15 @@ __all__ = [
 
 _numbers = count(1)
 SEED = "convnextv2_tiny_compact"
+# What findings of earlier versions do not have.
+OLD: dict[str, Any] = {
+    "weighed": (),
+    "ablations": (),
+    "localised": (),
+    "steps": (),
+    "parent_facts": {},
+    "mutant_facts": {},
+}
 PARENT = """graph block
   input x: float32[1,8,16,16] = normal(seed=0, mean=0.0, std=1.0)
   weight w0: float32[8,8,3,3] = normal(seed=1, mean=0.0, std=0.1)
@@ -47,6 +66,7 @@ MUTANT = """graph block
   v2: float32[1,8,16,16] = sub(v1, x)
   return v2
 """
+SWAPPED = PARENT.replace("add(v1, x)", "sub(v1, x)")
 MINIMISED = """case 1
 
 graph block
@@ -58,6 +78,8 @@ plan
   call
   check values
 """
+_EXP_EAGER = ("7.3890562", "7.38905609893065")
+_EXP_OFF = ("0.0", "20.085536923187668")
 SCRIPT = '''"""exp of a NaN differs under torch.compile."""
 
 import numpy as np
@@ -168,6 +190,35 @@ def engine_finding(**fields: Any) -> Finding:
         script_output="torch 2.13.0\nAssertionError: tensor([2.7183, 7.3891, 20.0855, 0.0000])",
         environment={"torch": "2.13.0", "python": "3.11.2", "numpy": "1.26.4"},
         seconds=12.5,
+        weighed=(
+            Weighed(
+                "torch-eager", 0, "v0", "value", 1.2e-7, 2.7e-5, 4.8e-7, 0.0011, (1,), *_EXP_EAGER
+            ),
+            Weighed(
+                "torch-inductor", 0, "v0", "value", 20.09, 2.7e-5, 4.8e-7, 1.8e5, (3,), *_EXP_OFF
+            ),
+        ),
+        ablations=(
+            Ablation("mode", "torch-eager", "passes"),
+            Ablation("mode", "torch-aot", "passes"),
+            Ablation("mode", "torch-inductor", "fails"),
+            Ablation("option", "emulate_precision_casts", "passes"),
+            Ablation("option", "dynamic", "fails"),
+            Ablation("dtype", "float64", "fails"),
+            Ablation("dtype", "float16", "differs", "off by one unit in the last place"),
+            Ablation("form", "Tensor.exp", "fails"),
+            Ablation("form", "torch.special.exp", "could not run", "there is no such function"),
+        ),
+        localised=(Localised("forward", "torch-inductor", "v0", "exp", "0 where float64 has nan"),),
+        steps=(
+            Step("swap_binary.sub", PARENT, SWAPPED, ("v2",)),
+            Step("insert_unary.exp", SWAPPED, MUTANT, ("m0",)),
+        ),
+        parent_facts={"v0": {"dtype": "float32", "shape": "1, 8, 16, 16", "values": "-2.1 to 2.4"}},
+        mutant_facts={
+            "v0": {"dtype": "float32", "shape": "1, 8, 16, 16", "values": "-2.1 to 2.4"},
+            "m0": {"dtype": "float32", "shape": "1, 8, 16, 16", "values": "0.12 to 11.0"},
+        },
     )
     if "symptom" in fields:
         fields["symptom"] = Symptom(fields["symptom"])

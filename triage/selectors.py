@@ -17,12 +17,9 @@ from campaigns.models import Campaign
 from triage.filters import NEEDS_A_PERSON
 from triage.models import (
     Bucket,
-    BucketEvent,
     Facet,
     FindingRecord,
     Framework,
-    Label,
-    Note,
     Report,
     SavedView,
     Symptom,
@@ -32,25 +29,19 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 __all__ = [
-    "BucketPage",
     "ScoreRow",
-    "best_finding",
-    "bucket_page",
     "buckets_for_lists",
     "facet_values",
     "navigation_counts",
     "report_list",
     "saved_views",
     "scoreboard",
-    "similar_buckets",
     "sparklines",
     "status_counts",
     "team",
 ]
 
 SPARK_DAYS = 14
-_MEMBERS_SHOWN = 50
-_SIMILAR_SHOWN = 5
 
 
 def navigation_counts() -> dict[str, int]:
@@ -113,67 +104,6 @@ def sparklines(
         if 0 <= at < SPARK_DAYS:
             days[bucket][at] = count
     return {bucket: tuple(counts) for bucket, counts in days.items()}
-
-
-def best_finding(bucket: Bucket) -> FindingRecord | None:
-    """The member to show first: smallest, then most often reproduced, then newest."""
-    return (
-        bucket.findings.select_related("campaign", "shard")
-        .order_by("minimised_nodes", "-reproduced", "-created_at", "-id")
-        .first()
-    )
-
-
-@dataclass(frozen=True)
-class BucketPage:
-    """All that a bucket's page shows, besides the picture."""
-
-    bucket: Bucket
-    record: FindingRecord | None
-    members: tuple[FindingRecord, ...]
-    notes: tuple[Note, ...]
-    events: tuple[BucketEvent, ...]
-    reports: tuple[Report, ...]
-    labels: tuple[Label, ...]
-    similar: tuple[tuple[Bucket, int], ...]
-
-
-def bucket_page(bucket: Bucket, record: FindingRecord | None = None) -> BucketPage:
-    """A bucket with one member chosen. Seven queries, eight without a chosen member."""
-    members = (
-        bucket.findings.select_related("campaign")
-        .defer("data")
-        .order_by("minimised_nodes", "-created_at", "-id")[:_MEMBERS_SHOWN]
-    )
-    return BucketPage(
-        bucket=bucket,
-        record=record or best_finding(bucket),
-        members=tuple(members),
-        notes=tuple(bucket.notes.select_related("author")),
-        events=tuple(bucket.events.select_related("who").order_by("-created_at", "-id")),
-        reports=tuple(bucket.reports.all()),
-        labels=tuple(bucket.labels.all()),
-        similar=similar_buckets(bucket),
-    )
-
-
-def similar_buckets(bucket: Bucket) -> tuple[tuple[Bucket, int], ...]:
-    """Others that share operators, modes and dtypes, with how many facets. Two queries."""
-    mine = Q()
-    for kind, value in bucket.facets.exclude(kind__in=_WEAK_KINDS).values_list("kind", "value"):
-        mine |= Q(facets__kind=kind, facets__value=value)
-    if not mine:
-        return ()
-    ranked = (
-        Bucket.objects.filter(mine, symptom=bucket.symptom, framework=bucket.framework)
-        .exclude(pk=bucket.pk)
-        .annotate(shared=Count("facets", distinct=True))
-        .order_by("-shared", "-impact", "-id")[:_SIMILAR_SHOWN]
-    )
-    return tuple((one, one.shared) for one in ranked)
-
-
-_WEAK_KINDS = (Facet.Kind.SEED, Facet.Kind.MUTATOR, Facet.Kind.DTYPE)
 
 
 def report_list() -> QuerySet[Report]:

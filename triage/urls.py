@@ -2,27 +2,27 @@
 
 from django.urls import include, path
 
-from triage import report_views, views
+from triage import bucket_views, report_views, views
 
 __all__ = ["app_name", "urlpatterns"]
 
 app_name = "triage"
 
 bucket_urls = [
-    path("", views.show_bucket, name="show-bucket"),
-    path("move/", views.move_bucket, name="move-bucket"),
-    path("assign/", views.assign_bucket, name="assign-bucket"),
-    path("labels/", views.add_label, name="add-label"),
-    path("labels/<int:pk>/remove/", views.remove_label, name="remove-label"),
-    path("flag/clear/", views.clear_flag, name="clear-flag"),
-    path("notes/", views.add_note, name="add-note"),
+    path("", bucket_views.show_bucket, name="show-bucket"),
+    path("move/", bucket_views.move_bucket, name="move-bucket"),
+    path("assign/", bucket_views.assign_bucket, name="assign-bucket"),
+    path("labels/", bucket_views.add_label, name="add-label"),
+    path("labels/<int:pk>/remove/", bucket_views.remove_label, name="remove-label"),
+    path("flag/clear/", bucket_views.clear_flag, name="clear-flag"),
+    path("notes/", bucket_views.add_note, name="add-note"),
 ]
 
 finding_urls = [
-    path("", views.show_finding, name="show-finding"),
-    path("script/", views.download_script, name="download-script"),
-    path("data/", views.download_data, name="download-data"),
-    path("graph.svg", views.download_picture, name="download-picture"),
+    path("", bucket_views.show_finding, name="show-finding"),
+    path("script/", bucket_views.download_script, name="download-script"),
+    path("data/", bucket_views.download_data, name="download-data"),
+    path("graph.svg", bucket_views.download_picture, name="download-picture"),
     path("report/", report_views.add_report, name="add-report"),
 ]
 

@@ -1,0 +1,195 @@
+"""One bucket's page: what is wrong and why it is believed, and what people decide about it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from engine.errors import BadInput
+from engine.finding import Finding
+from triage import services
+from triage.bucket_selectors import bucket_page
+from triage.forms import AssignForm, LabelForm, MoveForm, NoteForm
+from triage.impact import impact_points
+from triage.models import Bucket, FindingRecord, Label
+from triage.people import person
+from triage.picture import HOPS, Picture, picture_of_texts, standalone
+from triage.replies import row_or_back, tell
+from triage.selectors import team
+
+__all__ = [
+    "add_label",
+    "add_note",
+    "assign_bucket",
+    "clear_flag",
+    "download_data",
+    "download_picture",
+    "download_script",
+    "load_bucket",
+    "load_finding",
+    "move_bucket",
+    "remove_label",
+    "show_bucket",
+    "show_finding",
+]
+
+
+def load_bucket(uuid: UUID) -> Bucket:
+    """The one loader: everybody who is logged in may see and judge buckets."""
+    return get_object_or_404(Bucket.objects.select_related("assignee", "duplicate_of"), uuid=uuid)
+
+
+def load_finding(uuid: UUID) -> FindingRecord:
+    return get_object_or_404(
+        FindingRecord.objects.select_related("bucket__assignee", "campaign", "shard"), uuid=uuid
+    )
+
+
+@require_safe
+def show_bucket(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    return _show(request, load_bucket(uuid), None)
+
+
+@require_safe
+def show_finding(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    """The bucket's page with this member chosen."""
+    record = load_finding(uuid)
+    return _show(request, record.bucket, record)
+
+
+@require_safe
+def download_script(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    record = load_finding(uuid)
+    name = f"reproduce_{record.op or record.symptom}_{str(record.uuid)[:8]}.py"
+    response = HttpResponse(record.finding().script, content_type="text/x-python; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@require_safe
+def download_data(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    """The whole finding as the engine gave it."""
+    record = load_finding(uuid)
+    text = json.dumps(record.data, indent=2, ensure_ascii=False)
+    response = HttpResponse(text, content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="finding_{record.uuid}.json"'
+    return response
+
+
+@require_safe
+def download_picture(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    drawn, problem = _picture(load_finding(uuid).finding(), hops=None)
+    if drawn is None:
+        raise Http404(problem)
+    response = HttpResponse(standalone(drawn.svg), content_type="image/svg+xml")
+    response["Content-Disposition"] = f'attachment; filename="graph_{uuid}.svg"'
+    return response
+
+
+@require_POST
+def move_bucket(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    bucket, form = load_bucket(uuid), MoveForm(request.POST)
+    if form.is_valid():
+        done = services.move_buckets([bucket], who=person(request), **form.cleaned_data)
+        tell(request, done)
+    else:
+        messages.error(request, "Choose a status from the list.")
+    return row_or_back(request, bucket)
+
+
+@require_POST
+def assign_bucket(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    bucket, form = load_bucket(uuid), AssignForm(request.POST)
+    if form.is_valid():
+        assignee = form.cleaned_data["assignee"]
+        tell(request, services.assign_buckets([bucket], assignee=assignee, who=person(request)))
+    else:
+        messages.error(request, "Nobody of that name can be given a bucket.")
+    return row_or_back(request, bucket)
+
+
+@require_POST
+def add_label(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    bucket, form = load_bucket(uuid), LabelForm(request.POST)
+    if form.is_valid():
+        names = form.cleaned_data["name"].split(",")
+        tell(request, services.add_labels([bucket], names=names, who=person(request)))
+    return redirect(bucket)
+
+
+@require_POST
+def remove_label(request: HttpRequest, uuid: UUID, pk: int) -> HttpResponse:
+    bucket = load_bucket(uuid)
+    label = get_object_or_404(Label, pk=pk)
+    tell(request, services.remove_label(bucket, label=label, who=person(request)))
+    return redirect(bucket)
+
+
+@require_POST
+def clear_flag(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    services.clear_flag(load_bucket(uuid), who=person(request))
+    return redirect(load_bucket(uuid))
+
+
+@require_POST
+def add_note(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    bucket, form = load_bucket(uuid), NoteForm(request.POST)
+    if form.is_valid():
+        services.add_note(bucket, text=form.cleaned_data["text"], who=person(request))
+        return redirect(f"{bucket.get_absolute_url()}#notes")
+    messages.error(request, "A note needs some text.")
+    return redirect(bucket)
+
+
+# -------------------------------------------------------------------------------------- pieces
+def _show(request: HttpRequest, bucket: Bucket, record: FindingRecord | None) -> HttpResponse:
+    page = bucket_page(bucket, record)
+    context: dict[str, Any] = {
+        "page": page,
+        "bucket": bucket,
+        "moves": services.allowed_moves(bucket.status),
+        "team": list(team()),
+        "note_form": NoteForm(),
+    }
+    if page.record is not None:
+        whole = request.GET.get("graph") == "all"
+        finding = page.record.finding()
+        drawn, problem = _picture(finding, hops=None if whole else HOPS)
+        context |= {
+            "record": page.record,
+            "finding": finding,
+            "points": impact_points(finding),
+            "picture": drawn,
+            "picture_problem": problem,
+            "small_picture": _small_picture(finding),
+            "whole": whole,
+        }
+    return render(request, "triage/bucket.html", context)
+
+
+def _picture(finding: Finding, *, hops: int | None) -> tuple[Picture | None, str]:
+    """The picture, or why there is none: texts of another version of the engine cannot be read."""
+    if not finding.parent_text or not finding.mutant_text:
+        return None, "The finding carries no graphs: it was there before any mutation."
+    try:
+        drawn = picture_of_texts(
+            finding.parent_text, finding.mutant_text, changed=finding.changed, hops=hops
+        )
+    except BadInput as error:
+        return None, f"The graph's text cannot be read: {error}"
+    return drawn, ""
+
+
+def _small_picture(finding: Finding) -> Picture | None:
+    """The minimised program, whose values `divergence` names; None where its text is not read."""
+    text = finding.minimised_text
+    try:
+        return picture_of_texts(text, text, diverges=finding.divergence)
+    except BadInput:
+        return None
