@@ -123,6 +123,13 @@ class Campaign:
     def events(self) -> Iterator[Event]:
         """Rounds until those asked for are done."""
         options, began = self.options, monotonic()
+        candidates = len(self._candidates(self.chain.case, np.random.default_rng(0)))
+        if not candidates:
+            raise BadInput(
+                f"operators of a campaign of {options.seed}",
+                seen=", ".join(options.ops),
+                expected="one that is in the model or that a mutation brings in",
+            )
         yield CampaignStarted(
             seed=options.seed,
             modes=options.modes,
@@ -131,7 +138,7 @@ class Campaign:
             rounds=options.rounds,
             next_round=self.next_round,
             nodes=len(self.chain.case.graph.nodes),
-            candidates=len(self._candidates(self.chain.case, np.random.default_rng(0))),
+            candidates=candidates,
         )
         while self.next_round < options.rounds:
             yield from self._round(self.next_round)
@@ -174,6 +181,7 @@ class Campaign:
             case,
             self.chain.facts,
             pool=self.options.pool,
+            ops=self.options.ops,
             counts=self.counts,
             limit=32,
             rng=rng,

@@ -6,7 +6,7 @@ import bisect
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -96,6 +96,8 @@ class Candidates:
 
     `limit`: at most so many candidates of each row are numbered, drawn by `rng`: scoring stays
     cheap, and a row of many variants or sites does not crowd out others. None numbers them all.
+    `ops`: only candidates that involve one of these operators: at the site (a node of it, or the
+    producer or a reader of the edge that it touches), or named by the variant, which brings it in.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class Candidates:
         facts: Mapping[str, Fact] | None = None,
         *,
         pool: str = "full",
+        ops: Collection[str] = (),
         counts: Counts | None = None,
         limit: int | None = None,
         rng: np.random.Generator | None = None,
@@ -112,6 +115,7 @@ class Candidates:
         self.flow = FlowGraph(case.graph, facts)
         self.counts = counts or Counts()
         self.variants = pool_variants(pool)
+        self._ops = frozenset(ops)
         self._limit, self._rng = limit, rng
         self._found: dict[str, tuple[Site, ...]] = {}
 
@@ -148,16 +152,24 @@ class Candidates:
 
     def _numbered(self, row: Mutator, variants: Sequence[str]) -> Iterator[_Block]:
         """The row's candidates that are numbered: all, or `limit` of them drawn uniformly."""
-        sites = self.sites_of(row)
-        total = len(sites) * len(variants)
-        if self._limit is None or self._rng is None or total <= self._limit:
-            yield from (_Block(row, variant, sites) for variant in variants)
+        sites = [self._involved(row, variant) for variant in variants]
+        ends = list(itertools.accumulate(len(one) for one in sites))
+        if self._limit is None or self._rng is None or ends[-1] <= self._limit:
+            yield from (_Block(row, *one) for one in zip(variants, sites, strict=True))
             return
         drawn: dict[int, list[Site]] = {}
-        for at in sorted(self._rng.choice(total, size=self._limit, replace=False).tolist()):
-            drawn.setdefault(at // len(sites), []).append(sites[at % len(sites)])
+        for at in sorted(self._rng.choice(ends[-1], size=self._limit, replace=False).tolist()):
+            place = bisect.bisect_right(ends, at)
+            drawn.setdefault(place, []).append(sites[place][at - ends[place]])
         for place, chosen in drawn.items():
             yield _Block(row, variants[place], tuple(chosen))
+
+    def _involved(self, row: Mutator, variant: str) -> tuple[Site, ...]:
+        """The variant's sites: all of the row's, or those where it involves one of `ops`."""
+        sites = self.sites_of(row)
+        if not self._ops or self._ops.intersection(variant.split(".")):
+            return sites
+        return tuple(site for site in sites if self._ops & _ops_at(self.case.graph, site))
 
     @cached_property
     def _ends(self) -> list[int]:
@@ -195,7 +207,7 @@ class Candidates:
         while names:
             name = names.pop(int(rng.integers(len(names))))
             row, variant = rows[name][int(rng.integers(len(rows[name])))]
-            sites = self.sites_of(row)
+            sites = self._involved(row, variant)
             if sites:
                 return Candidate(row, variant, sites[int(rng.integers(len(sites)))])
         raise ConstraintViolated("no mutator has a site in this case")
@@ -289,6 +301,14 @@ def _mutator_elements(row: Mutator, variant: str) -> list[str]:
     ]
 
 
+def _ops_at(graph: Graph, site: Site) -> set[str]:
+    """Operators of the site's nodes, and of those that make or read the edge it touches."""
+    names = {*site.nodes, site.value, site.consumer}
+    if site.value and not site.consumer:
+        names.update(graph.users.get(site.value, ()))
+    return {graph.by_name[name].op for name in names if name in graph.by_name}
+
+
 def _site_elements(graph: Graph, site: Site) -> list[str]:
     """Operators of the site, and the operator pairs at the edge it touches."""
     found = [f"op {graph.by_name[name].op}" for name in site.nodes if name in graph.by_name]
@@ -321,9 +341,10 @@ def candidates(
     facts: Mapping[str, Fact] | None = None,
     *,
     pool: str = "full",
+    ops: Collection[str] = (),
     counts: Counts | None = None,
     limit: int | None = None,
     rng: np.random.Generator | None = None,
 ) -> Candidates:
     """The candidates of a case; see `Candidates`."""
-    return Candidates(case, facts, pool=pool, counts=counts, limit=limit, rng=rng)
+    return Candidates(case, facts, pool=pool, ops=ops, counts=counts, limit=limit, rng=rng)

@@ -25,6 +25,7 @@ from engine.ir.codec import load_case, save_case
 from engine.ir.text import print_case
 from engine.listing import list_modes, list_mutators, list_ops, list_seeds
 from engine.minimiser import Budget, minimise, renamed
+from engine.mutators.spec import POOLS
 from engine.ops.typing import check_types
 from engine.options import PRESETS, Options
 from engine.runfolder import RunFolder
@@ -98,6 +99,10 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     run.add_argument("--rounds", type=int, help="how many rounds (default 60)")
     run.add_argument("--modes", type=_names, help="comma-separated; see `flowmut modes`")
     run.add_argument("--policy", choices=sorted(POLICIES), help="default linucb")
+    run.add_argument("--pool", choices=POOLS, help="which mutators (default full)")
+    run.add_argument(
+        "--ops", type=_names, help="comma-separated operators that every mutation must involve"
+    )
     run.add_argument("--random-seed", type=int, default=0, help="default 0")
     run.add_argument("--window", type=int, help="nodes run for one mutant (default 10)")
     run.add_argument("--out", type=Path, help="run folder (default: named by the options)")
@@ -143,7 +148,7 @@ def _run(given: argparse.Namespace) -> int:
 
 def _options(given: argparse.Namespace) -> Options:
     wanted: dict[str, object] = {"rounds": 60, **PRESETS.get(given.preset or "", {})}
-    for name in ("rounds", "modes", "policy", "window"):
+    for name in ("rounds", "modes", "policy", "pool", "ops", "window"):
         value = getattr(given, name)
         if value is not None:
             wanted[name] = value

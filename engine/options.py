@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from engine.errors import BadInput
 from engine.executors.modes import MODES
 from engine.executors.pool import GIB
+from engine.mutators.spec import POOLS
+from engine.ops.spec import OPS
 from engine.seeds import seed_named
 from engine.selection import policy
 
@@ -17,7 +19,10 @@ __all__ = ["PRESETS", "Options", "address_space"]
 class Options:
     """What a campaign is asked to do.
 
-    `window`: greatest number of nodes that are run for one mutant. `stack`: greatest number of
+    `pool`: which mutators may be tried ("full", "CG": ideas of the computation graph, "TFG": ideas
+    of the flow through it). `ops`: operators of which every mutation must involve one (see
+    `engine.candidates`); none for any. `window`: greatest number of nodes that are run for one
+    mutant. `stack`: greatest number of
     mutations in one mutant. `costly_share`: share of the rounds that also run modes marked costly
     (inductor); they are screened by the cheaper compiled modes first. `chain_nodes`: how far a
     chain may outgrow its seed before it starts again from it. `minimise_seconds`: budget of one
@@ -35,6 +40,7 @@ class Options:
     )
     policy: str = "linucb"
     pool: str = "full"
+    ops: tuple[str, ...] = ()
     random_seed: int = 0
     window: int = 10
     stack: int = 3
@@ -50,6 +56,11 @@ class Options:
             raise BadInput("modes", seen="none", expected=f"some of {', '.join(MODES)}")
         if self.rounds < 1:
             raise BadInput("rounds", seen=self.rounds, expected="at least 1")
+        if self.pool not in POOLS:
+            raise BadInput("pool", seen=repr(self.pool), expected=" or ".join(POOLS))
+        strange = [one for one in self.ops if one not in OPS]
+        if strange:
+            raise BadInput("operator", seen=repr(strange[0]), expected="one of `flowmut ops`")
         seed_named(self.seed)
         policy(self.policy)
 

@@ -40,6 +40,10 @@ class RunFolder:
             ) from error
         wanted = json.loads(json.dumps(asdict(options)))
         recorded = folder._read("options.json")
+        if recorded is not None:
+            # A folder of an older version lacks the options that came later.
+            plain = asdict(Options(seed=options.seed, rounds=options.rounds))
+            recorded = {**json.loads(json.dumps(plain)), **recorded}
         if recorded is None:
             try:
                 folder._write("options.json", json.dumps(wanted, indent=1))

@@ -128,3 +128,34 @@ def test_a_case_without_sites_says_so() -> None:
     assert found.contexts().shape == (0, 7)
     with pytest.raises(ConstraintViolated, match="no mutator has a site"):
         found.draw(np.random.default_rng(0))
+
+
+def involves(found: Candidates, candidate: Candidate, op: str) -> bool:
+    """Whether the operator is named by the variant, at the site, or at the edge it touches."""
+    graph, site = found.case.graph, candidate.site
+    names = [*site.nodes, site.value, site.consumer]
+    if not site.consumer:
+        names += graph.users.get(site.value, ())
+    return op in candidate.variant.split(".") or any(
+        name in graph.by_name and graph.by_name[name].op == op for name in names
+    )
+
+
+def test_operators_leave_only_what_involves_them() -> None:
+    everything, some = candidates(FIXTURE), candidates(FIXTURE, ops=("softmax",))
+    wanted = [
+        one
+        for one in map(everything.__getitem__, range(len(everything)))
+        if involves(everything, one, "softmax")
+    ]
+    assert [some[at] for at in range(len(some))] == wanted
+    assert 0 < len(some) < len(everything)
+
+
+def test_an_operator_that_the_model_lacks_is_brought_in() -> None:
+    absent = "conv3d"
+    assert absent not in {node.op for node in FIXTURE.graph.nodes}
+    found = limited(ops=(absent,))
+    assert len(found) > 0
+    assert {found[at].variant for at in range(len(found))} == {absent}
+    assert found.choose_uniform(np.random.default_rng(0)).variant == absent

@@ -134,3 +134,21 @@ def test_a_finding_that_was_being_written_when_the_process_died_is_dropped(tmp_p
     folder.checkpoint()
     assert not torn.exists()
     assert len(list(folder.findings())) == 1
+
+
+def test_a_folder_of_an_older_version_has_the_defaults_of_later_options(tmp_path: Path) -> None:
+    RunFolder.open(tmp_path, OPTIONS)
+    path = tmp_path / "options.json"
+    known = json.loads(path.read_text())
+    path.write_text(json.dumps({name: one for name, one in known.items() if name != "ops"}))
+    assert RunFolder.open(tmp_path, OPTIONS).path == tmp_path
+    with pytest.raises(BadInput, match="ops"):
+        RunFolder.open(tmp_path, replace(OPTIONS, ops=("relu",)))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"), [({"pool": "none"}, "pool"), ({"ops": ("no_such_op",)}, "operator")]
+)
+def test_options_name_what_there_is_not(wrong: dict[str, object], named: str) -> None:
+    with pytest.raises(BadInput, match=named):
+        Options(seed=OPTIONS.seed, rounds=1, **wrong)  # type: ignore[arg-type]
