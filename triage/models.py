@@ -23,6 +23,7 @@ __all__ = [
     "SIGNATURE_VERSION",
     "Bucket",
     "BucketEvent",
+    "DefaultView",
     "Facet",
     "FindingRecord",
     "Framework",
@@ -111,6 +112,9 @@ class Bucket(models.Model):
     reproduced = models.PositiveIntegerField(default=0)
     attempts = models.PositiveIntegerField(default=0)
     impact = models.IntegerField(default=0, help_text="Sorts the inbox; see `triage.impact`.")
+    impact_points = models.JSONField(
+        default=list, blank=True, help_text="[points, reason] of the member with the most."
+    )
     count = models.PositiveIntegerField(default=0)
     first_seen = models.DateTimeField(default=timezone.now)
     last_seen = models.DateTimeField(default=timezone.now)
@@ -301,6 +305,18 @@ class SavedView(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class DefaultView(models.Model):
+    """The view, own or shared, that a person's inbox opens with."""
+
+    owner = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="default_view"
+    )
+    view = models.ForeignKey(SavedView, on_delete=models.CASCADE, related_name="default_of")
+
+    def __str__(self) -> str:
+        return f"{self.owner}: {self.view}"
 
 
 class Tracker(models.TextChoices):

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from campaigns.models import Shard
 from engine.finding import Finding
-from triage.impact import impact
+from triage.impact import impact_points
 from triage.models import (
     SIGNATURE_VERSION,
     Bucket,
@@ -149,14 +149,19 @@ def _count_member(bucket: Bucket, finding: Finding, now: datetime) -> None:
     """Count a member; the smallest one gives the bucket its title and its verdict."""
     changes: dict[str, object] = {"count": F("count") + 1, "last_seen": max(now, bucket.last_seen)}
     changes["first_seen"] = min(now, bucket.first_seen)
-    points = impact(finding)
     if bucket.count == 0 or finding.minimised_nodes < bucket.minimised_nodes:
         changes |= {
             "title": finding.title[:_TITLE_LENGTH],
             "verdict": finding.verdict,
             "minimised_nodes": finding.minimised_nodes,
         }
-    changes["impact"] = max(points, bucket.impact)
+    points = impact_points(finding)
+    total = sum(point.points for point in points)
+    if bucket.count == 0 or total > bucket.impact:
+        changes |= {
+            "impact": total,
+            "impact_points": [[point.points, point.reason] for point in points],
+        }
     changes["reproduced"] = F("reproduced") + finding.reproduction.reproduced
     changes["attempts"] = F("attempts") + finding.reproduction.attempts
     Bucket.objects.filter(pk=bucket.pk).update(**changes)
