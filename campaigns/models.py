@@ -23,7 +23,9 @@ from django.utils import timezone
 __all__ = [
     "CHECKPOINT_FORMAT",
     "HEARTBEAT_STALE",
+    "MOST_ROUNDS",
     "Campaign",
+    "CampaignEvent",
     "Environment",
     "GraphText",
     "Mutant",
@@ -36,6 +38,8 @@ __all__ = [
 
 # Version of what `Shard.checkpoint` holds; a checkpoint of another version pauses its campaign.
 CHECKPOINT_FORMAT = 1
+# Rounds of a shard where only time limits them.
+MOST_ROUNDS = 1_000_000
 # A worker says that it lives every ten seconds; after three misses it is shown as silent.
 HEARTBEAT_STALE = timedelta(seconds=35)
 
@@ -100,6 +104,7 @@ class Campaign(models.Model):
     class Preset(models.TextChoices):
         QUICK_LOOK = "quick_look", "Quick look"
         OVERNIGHT = "overnight", "Overnight"
+        ONE_OPERATOR = "one_operator", "One operator"
         ONE_SEED = "one_seed", "One seed"
         CUSTOM = "custom", "Custom"
 
@@ -117,12 +122,27 @@ class Campaign(models.Model):
     seeds = models.JSONField(default=list, help_text="Names of seeds; one shard each.")
     modes = models.JSONField(default=list, help_text="Names of the modes each mutant is run in.")
     policy = models.CharField(max_length=40, default="linucb")
+    pool = models.CharField(max_length=10, default="full", help_text="Which mutators are tried.")
+    ops = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="Operators of which every mutation involves one; none for any.",
+    )
     random_seed = models.PositiveBigIntegerField(default=0)
-    rounds = models.PositiveIntegerField(help_text="Rounds of each shard.")
+    rounds = models.PositiveIntegerField(help_text="At most so many rounds of each shard.")
+    minutes = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Time in rounds of each shard; none for no limit."
+    )
+    workers = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="At most so many shards at once; none for no limit."
+    )
     status = models.CharField(max_length=20, choices=Status, default=Status.PENDING)
     problem = models.TextField(blank=True, help_text="Why it is paused or failed, for a person.")
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    cloned_from = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="clones"
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     started_at = models.DateTimeField(null=True, blank=True)
@@ -133,6 +153,12 @@ class Campaign(models.Model):
         indexes = [models.Index(fields=["status"], name="campaign_by_status")]
         constraints = [
             models.CheckConstraint(condition=Q(rounds__gt=0), name="campaign_has_rounds"),
+            models.CheckConstraint(
+                condition=Q(minutes=None) | Q(minutes__gt=0), name="campaign_has_time"
+            ),
+            models.CheckConstraint(
+                condition=Q(workers=None) | Q(workers__gt=0), name="campaign_has_workers"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -144,6 +170,46 @@ class Campaign(models.Model):
     def is_live(self) -> bool:
         """Whether workers may still record rounds."""
         return self.status in {self.Status.PENDING, self.Status.RUNNING}
+
+    def has_round_limit(self) -> bool:
+        """Whether rounds were asked for, and not time alone."""
+        return self.rounds < MOST_ROUNDS
+
+    def share_done(self, rounds: int, seconds: float, *, shards: int = 1) -> float:
+        """How much of what was asked for is done, from 0 to 1: rounds or time, what is further."""
+        share = rounds / (self.rounds * shards) if shards else 0.0
+        if self.minutes and shards:
+            share = max(share, seconds / (self.minutes * 60 * shards))
+        return min(1.0, share)
+
+
+class CampaignEvent(models.Model):
+    """One line of a campaign's history. Only ever added; `who` is None where a machine did it."""
+
+    class Kind(models.TextChoices):
+        CREATED = "created", "Started"
+        RUNNING = "running", "First shard claimed"
+        PAUSED = "paused", "Paused"
+        PENDING = "pending", "Resumed"
+        CANCELLED = "cancelled", "Cancelled"
+        FINISHED = "finished", "Finished"
+        FAILED = "failed", "Failed"
+        SHARD_FINISHED = "shard_finished", "Shard finished"
+        SHARD_FAILED = "shard_failed", "Shard failed"
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="events")
+    who = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    kind = models.CharField(max_length=20, choices=Kind)
+    why = models.TextField(blank=True, help_text="For a person.")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["created_at", "id"]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}: {self.why}" if self.why else self.get_kind_display()
 
 
 class Shard(models.Model):
@@ -245,6 +311,9 @@ class Mutant(models.Model):
     round = models.PositiveIntegerField()
     mutator = models.CharField(max_length=120, blank=True)
     variant = models.CharField(max_length=120, blank=True)
+    further = models.JSONField(
+        default=list, blank=True, help_text="Names of the mutations stacked on the first."
+    )
     site = models.JSONField(default=dict, blank=True, encoder=StrictJSONEncoder)
     accepted = models.BooleanField()
     verdict = models.CharField(max_length=20, choices=Verdict)
@@ -252,6 +321,11 @@ class Mutant(models.Model):
     parent = models.CharField(max_length=64, blank=True, help_text="Digest of the parent graph.")
     digest = models.CharField(max_length=64, blank=True)
     nodes = models.PositiveIntegerField(default=0)
+    depth = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Mutations between the seed and the chain's graph after the round.",
+    )
     rejected = models.JSONField(default=dict, blank=True, help_text="Reason to count.")
     statuses = models.JSONField(default=dict, blank=True, help_text="Mode to status.")
     reward = models.FloatField(default=0.0)
@@ -272,6 +346,15 @@ class Mutant(models.Model):
 
     def __str__(self) -> str:
         return f"round {self.round} of {self.shard_id}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("campaigns:show-round", args=[self.shard.uuid, self.round])
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of all its mutations, in order."""
+        first = f"{self.mutator}.{self.variant}" if self.variant else self.mutator
+        return (first, *self.further) if first else ()
 
 
 class GraphText(models.Model):

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from campaigns.models import Campaign, Shard
+from campaigns.models import MOST_ROUNDS, Campaign, CampaignEvent, Shard
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -26,6 +26,7 @@ __all__ = [
     "create_campaign",
     "may_move",
     "move_campaign",
+    "note_event",
     "pause_campaign",
     "resume_campaign",
 ]
@@ -64,33 +65,71 @@ def create_campaign(
     modes: Sequence[str],
     policy: str,
     random_seed: int,
-    rounds: int,
+    rounds: int | None = None,
+    minutes: int | None = None,
+    workers: int | None = None,
+    pool: str = "full",
+    ops: Sequence[str] = (),
     preset: str = Campaign.Preset.CUSTOM,
     created_by: User | None = None,
+    cloned_from: Campaign | None = None,
 ) -> Campaign:
-    """A pending campaign with one queued shard for each seed."""
+    """A pending campaign with one queued shard for each seed.
+
+    `rounds` and `minutes` limit each shard, the first that is reached; one of them is needed.
+    `workers`: at most so many shards are worked on at once. `ops`: see `engine.options.Options`.
+    """
     if not seeds or not modes:
         raise ValueError("a campaign needs at least one seed and one mode")
+    if rounds is None and minutes is None:
+        raise ValueError("a campaign needs a limit: rounds, minutes or both")
     campaign = Campaign.objects.create(
         name=name,
         preset=preset,
         seeds=list(seeds),
         modes=list(modes),
         policy=policy,
+        pool=pool,
+        ops=list(ops),
         random_seed=random_seed,
-        rounds=rounds,
+        rounds=MOST_ROUNDS if rounds is None else rounds,
+        minutes=minutes,
+        workers=workers,
         created_by=created_by,
+        cloned_from=cloned_from,
     )
+    origin = f"A clone of {cloned_from.name}." if cloned_from else ""
+    note_event(campaign, kind=CampaignEvent.Kind.CREATED, who=created_by, why=origin)
     Shard.objects.bulk_create(
         Shard(campaign=campaign, index=index, seed=seed) for index, seed in enumerate(seeds)
     )
     return campaign
 
 
+def note_event(
+    campaign: Campaign,
+    *,
+    kind: str,
+    who: User | None = None,
+    why: str = "",
+    now: datetime | None = None,
+) -> CampaignEvent:
+    """A line of the campaign's history."""
+    return CampaignEvent.objects.create(
+        campaign=campaign, kind=kind, who=who, why=why, created_at=now or timezone.now()
+    )
+
+
+@transaction.atomic
 def move_campaign(
-    campaign: Campaign, *, to: str, problem: str = "", now: datetime | None = None
+    campaign: Campaign,
+    *,
+    to: str,
+    problem: str = "",
+    who: User | None = None,
+    now: datetime | None = None,
 ) -> Campaign:
-    """Give a campaign its next status, and read it again.
+    """Give a campaign its next status, note it in its history, and read it again.
 
     Conditional on the status still being one that `to` may follow, so that two who move it at once
     cannot both succeed. `MoveRefusedError` where it is not.
@@ -111,18 +150,19 @@ def move_campaign(
             f"{campaign.name} is {campaign.get_status_display().lower()}; "
             f"it cannot become {Campaign.Status(to).label.lower()}."
         )
+    note_event(campaign, kind=to, who=who, why=problem, now=now)
     return campaign
 
 
-def pause_campaign(campaign: Campaign, *, problem: str = "") -> Campaign:
+def pause_campaign(campaign: Campaign, *, problem: str = "", who: User | None = None) -> Campaign:
     """Stop claiming shards; workers stop after the round in flight, which is recorded."""
-    return move_campaign(campaign, to=_Status.PAUSED, problem=problem)
+    return move_campaign(campaign, to=_Status.PAUSED, problem=problem, who=who)
 
 
 @transaction.atomic
-def resume_campaign(campaign: Campaign) -> Campaign:
+def resume_campaign(campaign: Campaign, *, who: User | None = None) -> Campaign:
     """Let workers claim its shards again, failed ones too; each goes on where it stopped."""
-    move_campaign(campaign, to=_Status.PENDING)
+    move_campaign(campaign, to=_Status.PENDING, who=who)
     campaign.shards.filter(status=Shard.Status.FAILED).update(
         status=Shard.Status.QUEUED, retry_at=None, errors=0, finished_at=None
     )
@@ -130,10 +170,12 @@ def resume_campaign(campaign: Campaign) -> Campaign:
 
 
 @transaction.atomic
-def cancel_campaign(campaign: Campaign, *, now: datetime | None = None) -> Campaign:
+def cancel_campaign(
+    campaign: Campaign, *, who: User | None = None, now: datetime | None = None
+) -> Campaign:
     """End it for good. What was recorded stays; a round in flight is lost with its epoch."""
     now = now or timezone.now()
-    move_campaign(campaign, to=_Status.CANCELLED, now=now)
+    move_campaign(campaign, to=_Status.CANCELLED, who=who, now=now)
     campaign.shards.filter(status__in=[Shard.Status.QUEUED, Shard.Status.RUNNING]).update(
         status=Shard.Status.CANCELLED,
         owner="",

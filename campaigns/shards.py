@@ -30,7 +30,7 @@ from campaigns.models import (
     pack_json,
     unpack_json,
 )
-from campaigns.services import MoveRefusedError, move_campaign, pause_campaign
+from campaigns.services import MoveRefusedError, move_campaign, note_event, pause_campaign
 from engine.errors import BadInput
 from engine.events import RoundFinished
 from engine.finding import Finding
@@ -142,6 +142,8 @@ def claim_shard(
         "started_at": found.started_at or now,
     }
     with transaction.atomic():
+        if not _has_room(found):
+            return None
         row = Shard.objects.filter(_claimable(now), pk=shard, epoch=found.epoch)
         if row.update(**changes) != 1:
             return None
@@ -149,6 +151,19 @@ def claim_shard(
             _move(found.campaign, Campaign.Status.RUNNING, now=now)
     found.refresh_from_db()
     return Claim(found, found.epoch)
+
+
+def _has_room(shard: Shard) -> bool:
+    """Whether its campaign may have one more shard worked on.
+
+    Of a campaign with a limit one shard is claimed at a time, so that two cannot both be the last.
+    """
+    limit = shard.campaign.workers
+    if limit is None:
+        return True
+    Campaign.objects.select_for_update().get(pk=shard.campaign_id)
+    others = Shard.objects.filter(campaign=shard.campaign_id, status=Shard.Status.RUNNING)
+    return others.exclude(pk=shard.pk).count() < limit
 
 
 def renew_lease(claim: Claim, *, now: datetime | None = None) -> bool:
@@ -225,7 +240,13 @@ def record_round(
 
 def _columns(event: RoundFinished) -> dict[str, object]:
     plain = {name: getattr(event, name) for name in _PLAIN}
-    return plain | {name: dict(getattr(event, name)) for name in ("site", "rejected", "statuses")}
+    lineage = event.checkpoint.get("lineage")
+    return {
+        **plain,
+        **{name: dict(getattr(event, name)) for name in ("site", "rejected", "statuses")},
+        "further": list(event.further),
+        "depth": len(lineage) if isinstance(lineage, list) else None,
+    }
 
 
 def _keep_graph(event: RoundFinished) -> None:
@@ -277,12 +298,13 @@ def delay_shard(claim: Claim, *, error: str, now: datetime | None = None) -> Non
 
 def finish_shard(claim: Claim, *, reason: str, now: datetime | None = None) -> None:
     """Its rounds are done; the last open shard ends the campaign."""
-    _end(claim, status=Shard.Status.FINISHED, now=now, finish_reason=reason)
+    _end(claim, status=Shard.Status.FINISHED, now=now, why=reason, finish_reason=reason)
 
 
 def fail_shard(claim: Claim, *, error: str, now: datetime | None = None) -> None:
     """It cannot go on, and `error` says why; the campaign's other shards do."""
-    _end(claim, status=Shard.Status.FAILED, now=now, last_error=error[-_TEXT_KEPT:])
+    why = (error.strip().splitlines() or ["no reason given"])[-1]
+    _end(claim, status=Shard.Status.FAILED, now=now, why=why, last_error=error[-_TEXT_KEPT:])
 
 
 def pause_for_checkpoint(claim: Claim, *, reason: str) -> None:
@@ -293,11 +315,21 @@ def pause_for_checkpoint(claim: Claim, *, reason: str) -> None:
         pause_campaign(claim.shard.campaign, problem=problem)
 
 
-def _end(claim: Claim, *, status: Shard.Status, now: datetime | None, **changes: object) -> None:
+def _end(
+    claim: Claim, *, status: Shard.Status, now: datetime | None, why: str, **changes: object
+) -> None:
     now = now or timezone.now()
-    if claim.held.update(status=status, owner="", lease_until=None, finished_at=now, **changes):
+    shard = claim.shard
+    with transaction.atomic():
+        ended = claim.held.update(
+            status=status, owner="", lease_until=None, finished_at=now, **changes
+        )
+        if ended:
+            kind = f"shard_{status.value}"
+            note_event(shard.campaign, kind=kind, why=f"{shard}: {why}"[:_TEXT_KEPT], now=now)
+    if ended:
         # After the commit: of two shards that end at once, the later sees both.
-        _close(claim.shard.campaign, now)
+        _close(shard.campaign, now)
 
 
 def _close(campaign: Campaign, now: datetime) -> bool:

@@ -81,6 +81,8 @@ def options_of(shard: Shard) -> Options:
     return Options(
         seed=shard.seed,
         rounds=asked.rounds,
+        pool=asked.pool,
+        ops=tuple(asked.ops),
         modes=tuple(asked.modes),
         policy=asked.policy,
         random_seed=asked.random_seed + shard.index,
@@ -150,6 +152,7 @@ class _Runner:
     is_stopping: Callable[[], bool]
     pulse: Pulse
     rounds: int = 0
+    spent: float = 0.0
 
     def run(self) -> Hint | None:
         """Events until it is time to stop; the hint for the next slice."""
@@ -164,6 +167,9 @@ class _Runner:
                     case RoundFinished():
                         self._record(event, buffered)
                         buffered = []
+                        if self._is_spent():
+                            finish_shard(self.claim, reason="the time asked for is over")
+                            return None
                     case CampaignFinished():
                         finish_shard(self.claim, reason=event.reason)
                         return None
@@ -189,6 +195,12 @@ class _Runner:
     def _record(self, event: RoundFinished, findings: list[Finding]) -> None:
         record_round(self.claim, event=event, findings=findings, on_finding=self.on_finding)
         self.rounds += 1
+        self.spent += event.seconds
+
+    def _is_spent(self) -> bool:
+        """Whether the shard had the time in rounds that its campaign gives it."""
+        shard, minutes = self.claim.shard, self.claim.shard.campaign.minutes
+        return minutes is not None and shard.seconds + self.spent >= minutes * 60
 
     def _is_over(self, event: Event) -> bool:
         """Only after a round, unless the round in flight could not be recorded anyway."""

@@ -22,11 +22,10 @@ class Options:
     `pool`: which mutators may be tried ("full", "CG": ideas of the computation graph, "TFG": ideas
     of the flow through it). `ops`: operators of which every mutation must involve one (see
     `engine.candidates`); none for any. `window`: greatest number of nodes that are run for one
-    mutant. `stack`: greatest number of
-    mutations in one mutant. `costly_share`: share of the rounds that also run modes marked costly
-    (inductor); they are screened by the cheaper compiled modes first. `chain_nodes`: how far a
-    chain may outgrow its seed before it starts again from it. `minimise_seconds`: budget of one
-    minimisation.
+    mutant. `stack`: greatest number of mutations in one mutant. `costly_share`: share of the rounds
+    that also run modes marked costly (inductor); they are screened by the cheaper compiled modes
+    first. `chain_nodes`: how far a chain may outgrow its seed before it starts again from it.
+    `minimise_seconds`: budget of one minimisation.
     """
 
     seed: str
