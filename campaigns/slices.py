@@ -44,6 +44,8 @@ __all__ = ["SLICE_SECONDS", "Engine", "Slice", "options_of", "run_slice"]
 
 logger = logging.getLogger(__name__)
 SLICE_SECONDS = 45.0
+# Slices in a row that may raise before their shard is given up.
+_TRIES_AGAIN = 4
 # What a preset decides that a campaign has no column for.
 _PRESET_OPTIONS = ("costly_share", "minimise_seconds")
 
@@ -131,8 +133,12 @@ def _guarded(runner: _Runner) -> Hint | None:
         logger.warning("%s failed: %s", claim.shard, error)
         fail_shard(claim, error=str(error))
     except Exception:  # the worker's one boundary: our own bugs stop one shard
-        logger.exception("%s failed", claim.shard)
-        fail_shard(claim, error=traceback.format_exc())
+        logger.exception("%s raised", claim.shard)
+        if claim.shard.errors < _TRIES_AGAIN:
+            # Processes may be killed and memory may be short; a bug of ours raises every time.
+            delay_shard(claim, error=traceback.format_exc())
+        else:
+            fail_shard(claim, error=traceback.format_exc())
     except BaseException:
         # Told to leave at once: the round in flight is lost, the shard is free for others.
         release_shard(claim)

@@ -147,14 +147,14 @@ class Campaign:
         )
 
     def _round(self, number: int) -> Iterator[Event]:
-        began = monotonic()
+        began, parent = monotonic(), digest(self.chain.case.graph)
         rng = np.random.default_rng([self.options.random_seed, number])
         rejected: Counter[str] = Counter()
         attempt = self._attempt(rng, rejected)
         if attempt is None:
             self._restart()
             yield self._finished(
-                number, began, rejected, None, None, "rejected", "", accepted=False
+                number, began, parent, rejected, None, None, "rejected", "", accepted=False
             )
             return
         costly = bool(rng.random() < self.options.costly_share)
@@ -172,7 +172,7 @@ class Campaign:
         for choice in attempt.choices:
             self.counts.note(choice.elements)
         yield self._finished(
-            number, began, rejected, attempt, trial, verdict, reason, accepted=accepted
+            number, began, parent, rejected, attempt, trial, verdict, reason, accepted=accepted
         )
 
     # ------------------------------------------------------------------------------ selection
@@ -343,6 +343,7 @@ class Campaign:
         self,
         number: int,
         began: float,
+        parent: str,
         rejected: Counter[str],
         attempt: _Attempt | None,
         trial: Trial | None,
@@ -370,7 +371,7 @@ class Campaign:
             accepted=accepted,
             verdict=verdict,
             reason=reason,
-            parent=digest(attempt.parent) if attempt else "",
+            parent=parent,
             digest=digest(attempt.case.graph) if attempt else "",
             nodes=len(attempt.case.graph.nodes) if attempt else 0,
             rejected=dict(rejected),

@@ -52,9 +52,10 @@ class RoundFinished:
     `mutator`, `variant`, `site`: of the first mutation; `further`: names of those stacked on it.
     `accepted`: the mutant is legal and became the chain's next seed. `rejected`: reasons of the
     candidates that were tried and refused before this one, with counts. `statuses`: mode -> status.
-    `verdict`: "pass", "fail", "inconclusive", "flaky" or "rejected". `digest`: of the mutant's
-    graph. `events_new`: novel trace events. `executions`: framework runs spent. `checkpoint`: JSON
-    state after the round. `graph_text`: text of the chain's graph when it changed, else "".
+    `verdict`: "pass", "fail", "inconclusive", "flaky" or "rejected". `parent` and `digest`: of the
+    whole graphs before and after, which no recorded value is part of. `events_new`: novel trace
+    events. `executions`: framework runs spent. `checkpoint`: JSON state after the round.
+    `graph_text`: text of the chain's graph when it changed, else "".
     """
 
     round: int

@@ -10,9 +10,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -42,12 +43,15 @@ __all__ = ["GIB", "Document", "Pool"]
 
 GIB = 1 << 30
 Blobs: TypeAlias = Mapping[str, Array]
+_Started = TypeVar("_Started")
 
 _CASES = {"torch": 200, "mindspore": 150}  # MindSpore keeps 2 MB of every graph it compiles
 _GROWTH = 1 * GIB
 _KEPT_BYTES = 1 * GIB
 _OF_ZYGOTE = "the death of its zygote"
-_ZYGOTE_DEATHS = 2  # which are nobody's fault, until one case sees this many and one more
+# Deaths that are nobody's fault, until one case sees this many and one more.
+_FROM_OUTSIDE = (_OF_ZYGOTE, "SIGKILL")
+_OUTSIDE_DEATHS = 2
 _IDLE_IMPORT = {
     "torch": 5.0,
     "mindspore": 3.0,
@@ -278,8 +282,8 @@ class Pool:
             if side.no_inductor:
                 return _unsupported(job, side.no_inductor)
         first = yield from self._attempt(side, job)
-        for _ in range(_ZYGOTE_DEATHS):
-            if first.signal != _OF_ZYGOTE:
+        for _ in range(_OUTSIDE_DEATHS):
+            if first.signal not in _FROM_OUTSIDE:
                 break
             first = yield from self._attempt(side, job)
         if first.status is not Status.DIED or job.alone:
@@ -292,11 +296,11 @@ class Pool:
 
     def _attempt(self, side: _Side, job: Job) -> Steps[Outcome]:
         """One run in a worker; the worker is given up where it may not run another."""
-        zygote = yield from self._zygote(side)
+        yield from self._zygote(side)
         seconds = job.deadline or self.deadline(job.mode.name)
         if job.alone:
             yield from self._retire(side)
-        worker = yield from self._worker(side, zygote)
+        worker = yield from self._worker(side)
         path = self._write(job)
         start = worker.written
         began = time.perf_counter()
@@ -349,18 +353,22 @@ class Pool:
         if side.zygote is None:
             self._say(f"importing {side.environment.framework} ({side.environment.interpreter})")
             keep = require_folder(self._root / "keep", "scratch folder")
-            side.zygote = yield from Zygote.start(side.environment, scratch=self._folder, keep=keep)
+            start = partial(Zygote.start, side.environment, scratch=self._folder, keep=keep)
+            side.zygote = yield from _persistent(start)
         return side.zygote
 
-    def _worker(self, side: _Side, zygote: Zygote) -> Steps[Worker]:
+    def _worker(self, side: _Side) -> Steps[Worker]:
         if side.worker is None:
-            try:
-                side.worker = yield from zygote.fork(self._new_folder(), self.address_space)
-            except ZygoteDied:
-                self._abandon(side)
-                zygote = yield from self._zygote(side)
-                side.worker = yield from zygote.fork(self._new_folder(), self.address_space)
+            side.worker = yield from _persistent(partial(self._forked, side))
         return side.worker
+
+    def _forked(self, side: _Side) -> Steps[Worker]:
+        zygote = yield from self._zygote(side)
+        try:
+            return (yield from zygote.fork(self._new_folder(), self.address_space))
+        except ZygoteDied:
+            self._abandon(side)
+            raise
 
     def _new_folder(self) -> Path:
         folder = self._folder / f"worker-{next(self._numbers)}"
@@ -404,8 +412,7 @@ class Pool:
         """Asked of a worker, a second one where the first turns out to be dead."""
         message = {"kind": "document", "names": names}
         for attempt in range(2):
-            zygote = yield from self._zygote(side)
-            worker = yield from self._worker(side, zygote)
+            worker = yield from self._worker(side)
             try:
                 answer, _ = yield from worker.ask(message, (), seconds=_WARM_SECONDS)
             except (Late, protocol.Closed):
@@ -472,6 +479,16 @@ def _timeout(job: Job, phase: str, text: str, path: Path, seconds: float) -> Out
         reason=message,
         source=job.lowered.source,
     )
+
+
+def _persistent(start: Callable[[], Steps[_Started]]) -> Steps[_Started]:
+    """Start a process, again where a zygote is killed meanwhile; the last `ZygoteDied` goes on."""
+    for _ in range(_OUTSIDE_DEATHS):
+        try:
+            return (yield from start())
+        except ZygoteDied:
+            continue
+    return (yield from start())
 
 
 def _died(job: Job, phase: str, signal: str, text: str, path: Path, seconds: float) -> Outcome:

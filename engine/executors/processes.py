@@ -129,7 +129,7 @@ class Zygote:
 
     @staticmethod
     def start(environment: Environment, *, scratch: Path, keep: Path) -> Steps[Zygote]:
-        """Import the framework; `BadInput` where the interpreter cannot."""
+        """Import the framework; `BadInput` where it does not, `ZygoteDied` where it was killed."""
         ours, theirs = socket.socketpair()
         log = scratch / f"zygote-{environment.framework}.log"
         thing = f"environment {environment.name}"
@@ -160,7 +160,10 @@ class Zygote:
         try:
             message, _ = yield from said(ours, _IMPORT_SECONDS)
         except (Late, protocol.Closed) as error:
+            killed = isinstance(error, protocol.Closed) and zygote.was_killed()
             zygote.stop()
+            if killed:
+                raise ZygoteDied(f"the zygote of {environment.name} was killed") from error
             last = (log.read_text(errors="replace").strip().splitlines() or ["no message"])[-1]
             seen = f"{environment.interpreter} died or hung at import: {last}"
             raise BadInput(
@@ -197,6 +200,12 @@ class Zygote:
                 ours.close()
                 raise
         return Worker(self, answer["pid"], ours, folder)
+
+    def was_killed(self) -> bool:
+        """Whether it ended by a SIGKILL that was not ours."""
+        with suppress(subprocess.TimeoutExpired):
+            return self.process.wait(1) == -signal.SIGKILL
+        return False
 
     def stop(self) -> None:
         """Close the control socket, at which the zygote kills its workers and leaves."""

@@ -29,9 +29,10 @@ from campaigns.shards import (
     renew_lease,
     sweep_expired,
 )
-from campaigns.slices import Slice, options_of, run_slice
+from campaigns.slices import _TRIES_AGAIN, Slice, options_of, run_slice
 from engine.errors import BadInput
 from engine.executors.pool import Pool
+from engine.executors.processes import ZygoteDied
 from engine.finding import Finding, Symptom
 from tests.campaigns.scripted import SEED, ScriptedEngine, campaign, finding, round_event
 
@@ -476,9 +477,21 @@ def test_unknown_seed_fails_the_shard_with_its_text() -> None:
     assert "no_such_seed" in shard.last_error
 
 
-def test_bug_of_ours_fails_the_shard_with_its_trace() -> None:
+def test_slice_that_raises_is_tried_again_later() -> None:
     shard = _shard()
-    _slice(shard, ScriptedEngine(before=_raise(KeyError("lost"))))
+    assert _slice(shard, ScriptedEngine(before=_raise(ZygoteDied("killed")))).hint is None
+    shard.refresh_from_db()
+    assert (shard.status, shard.errors) == ("queued", 1)
+    assert shard.retry_at is not None
+    assert shard.retry_at > timezone.now()
+    assert "ZygoteDied: killed" in shard.last_error
+
+
+def test_bug_that_raises_every_time_fails_the_shard_with_its_trace() -> None:
+    shard = _shard()
+    for _ in range(_TRIES_AGAIN + 1):
+        Shard.objects.update(retry_at=None)
+        assert _slice(shard, ScriptedEngine(before=_raise(KeyError("lost")))).claimed
     shard.refresh_from_db()
     assert shard.status == "failed"
     assert shard.last_error.startswith("Traceback")

@@ -193,6 +193,37 @@ def test_zygote_killed_in_mid_case_is_not_blamed_on_the_case(pool: Pool, tmp_pat
     assert not mark.exists()
 
 
+def test_worker_killed_from_outside_is_not_blamed_on_the_case(pool: Pool, tmp_path: Path) -> None:
+    marks = [tmp_path / "one", tmp_path / "two"]
+    for mark in marks:
+        mark.touch()
+    source = (
+        "import os\nimport torch\ndef forward(x):\n"
+        f"    for mark in {[str(mark) for mark in marks]}:\n"
+        "        if os.path.exists(mark):\n"
+        "            os.unlink(mark)\n"
+        "            os.kill(os.getpid(), 9)\n"
+        "    return torch.exp(x)\n"
+    )
+    found = pool.run_jobs([job("torch-eager", source)])["torch-eager"]
+    assert (found.status, found.reason) == (Status.OK, "")
+
+
+def test_zygote_killed_at_import_is_started_again(tmp_path: Path) -> None:
+    """The interpreter kills itself the first time, as a storm or a short memory would."""
+    mark, interpreter = tmp_path / "mark", tmp_path / "python"
+    mark.touch()
+    interpreter.write_text(
+        f'#!/bin/sh\nif [ -e "{mark}" ]; then rm "{mark}"; kill -9 $$; fi\n'
+        f'exec "{sys.executable}" "$@"\n'
+    )
+    interpreter.chmod(0o755)
+    given = {"torch": Environment("torch", "torch", str(interpreter))}
+    with Pool(environments=given, scratch=tmp_path / "scratch") as pool:
+        assert "torch" in pool.versions("torch")
+    assert not mark.exists()
+
+
 def test_killed_owner_leaves_no_process_and_its_folder_is_swept(tmp_path: Path) -> None:
     owner = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(_OWNER), str(tmp_path)],
