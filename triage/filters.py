@@ -11,6 +11,7 @@ from uuid import UUID
 import django_filters
 from django import forms
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
 from django.http import QueryDict
 from django.utils import timezone
 
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["NEEDS_A_PERSON", "SORTS", "BucketFilter", "Chip", "active_chips", "sorted_buckets"]
 
-# What the inbox shows at first: not settled, or settled and flagged by a machine.
+# What the inbox shows at first: neither settled nor suppressed, or flagged by a machine.
 NEEDS_A_PERSON = Q(
-    status__in=[Bucket.Status.NEW, Bucket.Status.NEEDS_WORK, Bucket.Status.CONFIRMED]
+    Q(suppression=None) | Q(suppression__expires_at__lte=Now()),
+    status__in=[Bucket.Status.NEW, Bucket.Status.NEEDS_WORK, Bucket.Status.CONFIRMED],
 ) | ~Q(flag="")
 _STATUS_CHOICES = [
     ("open", "Needs a person"),

@@ -1,7 +1,8 @@
 """What was found: findings in buckets, the decisions of people, and reports upstream.
 
-Only `triage.services` writes these rows. A decision of a person is never overwritten by a machine
-event: that raises a flag, which a person takes down.
+Only services (`triage.services`, `recording`, `grouping`, `suppressing`, `reporting`) write these
+rows. A decision of a person is never overwritten by a machine event: that raises a flag, which a
+person takes down.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ __all__ = [
     "Facet",
     "FindingRecord",
     "Framework",
+    "GroupingRule",
     "Label",
     "Note",
     "Report",
     "ReportEvent",
     "SavedView",
+    "Suppression",
     "Symptom",
     "Tracker",
     "text_digest",
@@ -73,11 +76,20 @@ class Label(models.Model):
         return self.name
 
 
-class Bucket(models.Model):
-    """Findings with one signature: one bug, as far as the engine can tell.
+class StandingBuckets(models.Manager["Bucket"]):
+    """Buckets that stand on their own: those merged into another are out of every list."""
 
-    `title`, `verdict` and the counters describe its members; `status`, `assignee` and `labels` are
-    people's.
+    def get_queryset(self) -> models.QuerySet[Bucket]:
+        return super().get_queryset().filter(merged_into=None)
+
+
+class Bucket(models.Model):
+    """Findings that fail alike: one bug, as far as the engine and the people can tell.
+
+    `title`, `verdict`, `parts` and the counters describe its members (`triage.counting`); `status`,
+    `assignee` and `labels` are people's. A finding comes in by its signature, by a rule or by a
+    person's merge or split; see `triage.routing`. A bucket that was merged keeps its row, so that
+    its address and its signature lead to where its findings are now.
     """
 
     class Status(models.TextChoices):
@@ -90,6 +102,18 @@ class Bucket(models.Model):
         DUPLICATE = "duplicate", "Duplicate"
         KNOWN_LIMIT = "known_limit", "Known limit"
 
+    class FalseAlarm(models.TextChoices):
+        """Why a difference is no bug; the kinds that `docs/judging.md` tells apart."""
+
+        ROUNDING = "rounding", "Rounding within tolerance"
+        TIE = "tie", "Tie or order of equals"
+        UNDEFINED = "undefined", "Undefined value"
+        DOCUMENTED = "documented", "Documented difference"
+        REFERENCE = "reference", "Wrong reference"
+        UNSUPPORTED = "unsupported", "Unsupported here"
+        FLAKY = "flaky", "Flaky"
+        OTHER = "other", "Something else"
+
     class Flag(models.TextChoices):
         """What a machine saw that a person should look at."""
 
@@ -97,6 +121,7 @@ class Bucket(models.Model):
         SEEN_AGAIN = "seen_again", "Seen again"
         NOT_REPRODUCED = "not_reproduced", "No longer reproduces"
         CLOSED_UPSTREAM = "closed_upstream", "Closed upstream"
+        SUPPRESSION_ENDED = "suppression_ended", "Suppression ended"
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     signature = models.TextField()
@@ -122,6 +147,9 @@ class Bucket(models.Model):
     status = models.CharField(max_length=20, choices=Status, default=Status.NEW)
     status_reason = models.CharField(max_length=500, blank=True)
     status_at = models.DateTimeField(null=True, blank=True, help_text="Last set by a person.")
+    false_alarm = models.CharField(
+        max_length=20, choices=FalseAlarm, blank=True, help_text="Its kind, where it is one."
+    )
     duplicate_of = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="duplicates"
     )
@@ -137,9 +165,38 @@ class Bucket(models.Model):
     flag_reason = models.CharField(max_length=500, blank=True)
     flag_at = models.DateTimeField(null=True, blank=True)
 
+    parts = models.JSONField(
+        default=dict, help_text="Parts of the signature that all members share, by name."
+    )
+    family = models.CharField(
+        max_length=64, blank=True, help_text="Equal where buckets fail alike but for the operator."
+    )
+    merged_into = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="merged"
+    )
+    merged_by = models.ForeignKey(
+        "BucketEvent", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    suppression = models.ForeignKey(
+        "Suppression",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="buckets",
+        help_text="What keeps it from asking for a person.",
+    )
+
+    # The first one is Django's own: an address of a merged bucket must be found, to be led on.
+    with_merged = models.Manager["Bucket"]()
+    objects = StandingBuckets()
+
     class Meta:
         ordering = ["-impact", "-last_seen", "-id"]
         constraints = [
+            models.CheckConstraint(
+                condition=Q(merged_into=None) | ~Q(merged_into=models.F("id")),
+                name="bucket_not_in_itself",
+            ),
             models.UniqueConstraint(
                 fields=["signature_digest", "signature_version"], name="bucket_per_signature"
             ),
@@ -150,6 +207,8 @@ class Bucket(models.Model):
         indexes = [
             models.Index(fields=["status", "-impact", "-last_seen"], name="bucket_inbox"),
             models.Index(fields=["-last_seen"], name="bucket_newest"),
+            models.Index(fields=["family"], name="bucket_family"),
+            models.Index(fields=["op"], name="bucket_op"),
         ]
 
     def __str__(self) -> str:
@@ -185,10 +244,87 @@ class Facet(models.Model):
         return f"{self.kind}: {self.value}"
 
 
-class FindingRecord(models.Model):
-    """A finding that the engine confirmed. Never changed, never deleted by a cleanup.
+class GroupingRule(models.Model):
+    """Findings whose signature has these parts belong to this bucket, whatever its other parts.
 
-    Lists filter and show the columns; `data` is the whole of it, as `Finding.to_json` gives.
+    A bucket has at most one active rule. Of several that match a finding, the one with more parts
+    wins; `triage.grouping` refuses two that could not be told apart.
+    """
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    bucket = models.ForeignKey(Bucket, on_delete=models.CASCADE, related_name="rules")
+    parts = models.JSONField(help_text="Name of a part of the signature -> its value.")
+    why = models.CharField(max_length=500, blank=True)
+    active = models.BooleanField(default=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["bucket"], condition=Q(active=True), name="rule_of_bucket_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} is {value}" for name, value in self.parts.items())
+
+
+class Suppression(models.Model):
+    """A known limit: new findings with these parts are recorded, and ask nobody until it ends.
+
+    It ends on `expires_at`, or when a person lifts it. Nothing that it caught is deleted.
+    """
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    bucket = models.ForeignKey(
+        Bucket,
+        on_delete=models.CASCADE,
+        related_name="own_suppressions",
+        help_text="The known limit that it came from.",
+    )
+    parts = models.JSONField(help_text="Name of a part of the signature -> its value.")
+    reason = models.CharField(max_length=500)
+    source = models.CharField(
+        max_length=500, blank=True, help_text="An address, or the line of the documentation."
+    )
+    expires_at = models.DateTimeField()
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    lifted_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(
+        null=True, blank=True, help_text="When its buckets were flagged after it had expired."
+    )
+
+    class Meta:
+        ordering = ["expires_at", "id"]
+        indexes = [
+            models.Index(
+                fields=["expires_at"],
+                condition=Q(lifted_at=None, ended_at=None),
+                name="suppression_due",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.reason
+
+    @property
+    def is_active(self) -> bool:
+        return self.lifted_at is None and self.expires_at > timezone.now()
+
+
+class FindingRecord(models.Model):
+    """A finding that the engine confirmed. What it says never changes, no cleanup deletes it.
+
+    Lists filter and show the columns; `data` is the whole of it, as `Finding.to_json` gives. Which
+    bucket it is in, people may change: `rule` and `moved` say why it is there, and where both are
+    empty its signature brought it.
     """
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -209,8 +345,31 @@ class FindingRecord(models.Model):
     original_nodes = models.PositiveIntegerField()
     reproduced = models.PositiveIntegerField()
     attempts = models.PositiveIntegerField()
+    signature_digest = models.CharField(max_length=64, default="")
+    parts = models.JSONField(default=dict, help_text="Parts of the signature by name.")
+    impact = models.IntegerField(default=0)
     data = models.JSONField(encoder=StrictJSONEncoder)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    rule = models.ForeignKey(
+        GroupingRule,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="findings",
+        help_text="What brought it, where a rule did.",
+    )
+    moved = models.ForeignKey(
+        "BucketEvent",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="moved_findings",
+        help_text="The merge or split that brought it, where a person did.",
+    )
+    suppression = models.ForeignKey(
+        Suppression, null=True, blank=True, on_delete=models.SET_NULL, related_name="findings"
+    )
 
     class Meta:
         ordering = ["-created_at", "-id"]
@@ -222,6 +381,7 @@ class FindingRecord(models.Model):
         indexes = [
             models.Index(fields=["bucket", "minimised_nodes"], name="finding_smallest"),
             models.Index(fields=["campaign", "-created_at"], name="finding_of_campaign"),
+            models.Index(fields=["signature_digest"], name="finding_signature"),
         ]
 
     def __str__(self) -> str:
@@ -254,7 +414,8 @@ class BucketEvent(models.Model):
     """One line of a bucket's history. Only ever added.
 
     `who` is None where a machine did it. Events of one action carry one `batch`, which undo takes
-    back.
+    back. `other`: the other bucket of a merge, a split, a rule or a duplicate. `details`: what undo
+    needs to know, by kind; see the service that wrote it.
     """
 
     class Kind(models.TextChoices):
@@ -266,6 +427,15 @@ class BucketEvent(models.Model):
         FLAG = "flag", "Flag"
         FLAG_CLEARED = "flag_cleared", "Flag taken down"
         REPORT = "report", "Report"
+        MERGED = "merged", "Merged"
+        SPLIT = "split", "Split"
+        MADE_BY_SPLIT = "made_by_split", "Made by a split"
+        TOOK_IN = "took_in", "Took in findings"
+        GAVE_UP = "gave_up", "Gave up findings"
+        RULE = "rule", "Rule"
+        SUPPRESSION = "suppression", "Suppression"
+        SUPPRESSION_LIFTED = "suppression_lifted", "Suppression lifted"
+        SUPPRESSION_EXPIRY = "suppression_expiry", "Expiry of the suppression"
 
     bucket = models.ForeignKey(Bucket, on_delete=models.CASCADE, related_name="events")
     who = models.ForeignKey(
@@ -275,6 +445,10 @@ class BucketEvent(models.Model):
     before = models.CharField(max_length=500, blank=True)
     after = models.CharField(max_length=500, blank=True)
     why = models.CharField(max_length=500, blank=True)
+    other = models.ForeignKey(
+        Bucket, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    details = models.JSONField(default=dict, blank=True)
     batch = models.UUIDField(default=uuid.uuid4, db_index=True, editable=False)
     undone = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

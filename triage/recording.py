@@ -1,32 +1,35 @@
-"""Writer of findings: what the engine confirmed becomes a row in the bucket of its signature."""
+"""Writer of findings: what the engine confirmed becomes a row in the bucket where it belongs."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 
 from campaigns.models import Shard
 from engine.finding import Finding
+from triage.counting import count_member
+from triage.events import raise_flag, write_event
 from triage.impact import impact_points
 from triage.models import (
     SIGNATURE_VERSION,
     Bucket,
     BucketEvent,
-    Facet,
     FindingRecord,
+    GroupingRule,
     text_digest,
 )
+from triage.routing import active_rules, best_rule, resolved
+from triage.suppressing import caught_by, hold
 
-__all__ = ["facets_of", "raise_flag", "record_finding"]
+__all__ = ["raise_flag", "record_finding"]
 
 _TITLE_LENGTH = 300
-_LINE_LENGTH = 500
-_FACET_LENGTH = 120
-# A person said that these need no more work: seeing the failure again is news.
-_SETTLED = (Bucket.Status.FIXED, Bucket.Status.FALSE_ALARM)
+_OP_LENGTH = 120
+# A person said that these need no more work: seeing the failure again is news. A known limit is one
+# of them when its suppression is over.
+_SETTLED = (Bucket.Status.FIXED, Bucket.Status.FALSE_ALARM, Bucket.Status.KNOWN_LIMIT)
 
 
 @transaction.atomic
@@ -35,8 +38,9 @@ def record_finding(
 ) -> tuple[FindingRecord, bool]:
     """The finding's row, and whether it is new: the same one may be delivered twice.
 
-    A new signature opens a bucket. A known one counts the finding, and raises a flag where a person
-    had settled the bucket; the person's status stays.
+    It goes where a rule says, else to the bucket of its signature or what that was merged into. A
+    new signature opens a bucket. A known one counts the finding, and raises a flag where a person
+    had settled the bucket; the person's status stays. What a suppression matches asks nobody.
     """
     now = now or timezone.now()
     key_digest = text_digest(finding.key)
@@ -45,7 +49,9 @@ def record_finding(
     ).first()
     if known is not None:
         return known, False
-    bucket, opened = _bucket_of(finding, now)
+    bucket, rule, opened = _bucket_of(finding, now)
+    suppression = caught_by(finding.parts, now=now)
+    points = impact_points(finding)
     record = FindingRecord.objects.create(
         bucket=bucket,
         campaign_id=shard.campaign_id,
@@ -55,7 +61,7 @@ def record_finding(
         key_digest=key_digest,
         symptom=finding.symptom.value,
         framework=finding.accused_framework,
-        op=finding.accused_op[:_FACET_LENGTH],
+        op=finding.accused_op[:_OP_LENGTH],
         title=finding.title[:_TITLE_LENGTH],
         seed=finding.seed,
         mutator=finding.mutator,
@@ -63,15 +69,18 @@ def record_finding(
         original_nodes=finding.original_nodes,
         reproduced=finding.reproduction.reproduced,
         attempts=finding.reproduction.attempts,
+        signature_digest=text_digest(finding.signature),
+        parts=dict(finding.parts),
+        impact=sum(point.points for point in points),
         data=finding.to_json(),
         created_at=now,
+        rule=rule,
+        suppression=suppression,
     )
-    _count_member(bucket, finding, now)
-    Facet.objects.bulk_create(
-        (Facet(bucket=bucket, kind=kind, value=value) for kind, value in facets_of(finding)),
-        ignore_conflicts=True,
-    )
-    if not opened and bucket.status in _SETTLED:
+    count_member(bucket, record, verdict=finding.verdict, points=points)
+    if suppression is not None or bucket.suppression_id is not None:
+        hold(bucket, now=now)
+    if not opened and bucket.status in _SETTLED and bucket.suppression_id is None:
         raise_flag(
             bucket,
             flag=Bucket.Flag.SEEN_AGAIN,
@@ -81,45 +90,12 @@ def record_finding(
     return record, True
 
 
-def raise_flag(
-    bucket: Bucket, *, flag: Bucket.Flag, why: str, now: datetime | None = None
-) -> Bucket:
-    """Ask a person to look again. Only the flag changes."""
-    now = now or timezone.now()
-    before = bucket.get_flag_display() if bucket.flag else ""
-    bucket.flag, bucket.flag_reason, bucket.flag_at = flag, why[:_LINE_LENGTH], now
-    bucket.save(update_fields=["flag", "flag_reason", "flag_at"])
-    BucketEvent.objects.create(
-        bucket=bucket,
-        kind=BucketEvent.Kind.FLAG,
-        before=before,
-        after=flag.label,
-        why=bucket.flag_reason,
-        created_at=now,
-    )
-    return bucket
-
-
-def facets_of(finding: Finding) -> set[tuple[str, str]]:
-    """(kind, value) pairs by which the inbox finds it.
-
-    A mutant of several mutations is found by each. Operators, forms and dtypes are those of the
-    minimised program, from the parts of the signature: `calls` is "op.form > op", `dtypes` is
-    "float32, integer".
-    """
-    pairs: set[tuple[str, str]] = {(Facet.Kind.MODE, mode) for mode in finding.accused_modes}
-    pairs |= {(Facet.Kind.MUTATOR, one) for one in finding.mutator.split(" + ")}
-    pairs.add((Facet.Kind.SEED, finding.seed))
-    pairs.add((Facet.Kind.OP, finding.accused_op))
-    for call in finding.parts.get("calls", "").split(" > "):
-        op, _, form = call.partition(".")
-        pairs |= {(Facet.Kind.OP, op), (Facet.Kind.FORM, form)}
-    pairs |= {(Facet.Kind.DTYPE, one) for one in finding.parts.get("dtypes", "").split(", ")}
-    return {(kind, value[:_FACET_LENGTH]) for kind, value in pairs if value}
-
-
-def _bucket_of(finding: Finding, now: datetime) -> tuple[Bucket, bool]:
-    bucket, opened = Bucket.objects.select_for_update().get_or_create(
+def _bucket_of(finding: Finding, now: datetime) -> tuple[Bucket, GroupingRule | None, bool]:
+    """The bucket, locked, the rule that says so, and whether the bucket is new."""
+    rule = best_rule(active_rules(), finding.parts)
+    if rule is not None:
+        return _locked(resolved(rule.bucket)), rule, False
+    bucket, opened = Bucket.with_merged.select_for_update().get_or_create(
         signature_digest=text_digest(finding.signature),
         signature_version=SIGNATURE_VERSION,
         defaults={
@@ -128,41 +104,25 @@ def _bucket_of(finding: Finding, now: datetime) -> tuple[Bucket, bool]:
             "verdict": finding.verdict,
             "symptom": finding.symptom.value,
             "framework": finding.accused_framework,
-            "op": finding.accused_op[:_FACET_LENGTH],
+            "op": finding.accused_op[:_OP_LENGTH],
             "minimised_nodes": finding.minimised_nodes,
             "first_seen": now,
             "last_seen": now,
         },
     )
     if opened:
-        BucketEvent.objects.create(
-            bucket=bucket,
-            kind=BucketEvent.Kind.CREATED,
+        write_event(
+            bucket,
+            BucketEvent.Kind.CREATED,
+            who=None,
             after=bucket.get_status_display(),
             why="First finding with this signature.",
-            created_at=now,
+            now=now,
         )
-    return bucket, opened
+    if bucket.merged_into_id is not None:
+        bucket = _locked(resolved(bucket))
+    return bucket, None, opened
 
 
-def _count_member(bucket: Bucket, finding: Finding, now: datetime) -> None:
-    """Count a member; the smallest one gives the bucket its title and its verdict."""
-    changes: dict[str, object] = {"count": F("count") + 1, "last_seen": max(now, bucket.last_seen)}
-    changes["first_seen"] = min(now, bucket.first_seen)
-    if bucket.count == 0 or finding.minimised_nodes < bucket.minimised_nodes:
-        changes |= {
-            "title": finding.title[:_TITLE_LENGTH],
-            "verdict": finding.verdict,
-            "minimised_nodes": finding.minimised_nodes,
-        }
-    points = impact_points(finding)
-    total = sum(point.points for point in points)
-    if bucket.count == 0 or total > bucket.impact:
-        changes |= {
-            "impact": total,
-            "impact_points": [[point.points, point.reason] for point in points],
-        }
-    changes["reproduced"] = F("reproduced") + finding.reproduction.reproduced
-    changes["attempts"] = F("attempts") + finding.reproduction.attempts
-    Bucket.objects.filter(pk=bucket.pk).update(**changes)
-    bucket.refresh_from_db()
+def _locked(bucket: Bucket) -> Bucket:
+    return Bucket.with_merged.select_for_update().get(pk=bucket.pk)

@@ -5,9 +5,10 @@ import pytest
 from engine.finding import ModeAnswer, Reproduction, Symptom
 from engine.mutators import MUTATORS
 from tests import factories
+from triage.counting import facets_of
 from triage.impact import impact, impact_points
 from triage.models import Bucket, BucketEvent, Facet, FindingRecord
-from triage.recording import facets_of, record_finding
+from triage.recording import record_finding
 
 pytestmark = pytest.mark.django_db
 
@@ -70,7 +71,8 @@ def test_machine_never_changes_what_a_person_decided(status: Bucket.Status) -> N
     bucket.refresh_from_db()
     assert bucket.status == status
     assert bucket.count == 2
-    flagged = status in (Bucket.Status.FIXED, Bucket.Status.FALSE_ALARM)
+    settled = {Bucket.Status.FIXED, Bucket.Status.FALSE_ALARM, Bucket.Status.KNOWN_LIMIT}
+    flagged = status in settled
     assert (bucket.flag == Bucket.Flag.SEEN_AGAIN) == flagged
 
 
