@@ -21,6 +21,7 @@ from triage.models import Bucket, FindingRecord, Label
 from triage.people import person
 from triage.picture import HOPS, Picture, picture_of_texts, standalone
 from triage.replies import row_or_back, tell
+from triage.routing import resolved
 from triage.selectors import team
 
 __all__ = [
@@ -41,8 +42,12 @@ __all__ = [
 
 
 def load_bucket(uuid: UUID) -> Bucket:
-    """The one loader: everybody who is logged in may see and judge buckets."""
-    return get_object_or_404(Bucket.objects.select_related("assignee", "duplicate_of"), uuid=uuid)
+    """The one loader: everybody who is logged in may see and judge buckets.
+
+    The address of a bucket that was merged loads what it was merged into.
+    """
+    rows = Bucket.with_merged.select_related("assignee", "duplicate_of", "suppression")
+    return resolved(get_object_or_404(rows, uuid=uuid))
 
 
 def load_finding(uuid: UUID) -> FindingRecord:
@@ -53,7 +58,11 @@ def load_finding(uuid: UUID) -> FindingRecord:
 
 @require_safe
 def show_bucket(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    return _show(request, load_bucket(uuid), None)
+    bucket = load_bucket(uuid)
+    if bucket.uuid != uuid:
+        messages.info(request, "The bucket at that address was merged into this one.")
+        return redirect(bucket)
+    return _show(request, bucket, None)
 
 
 @require_safe
