@@ -7,53 +7,161 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+from time import monotonic
 
-__all__ = ["ScriptRun", "dies_of", "run_script"]
+__all__ = ["NO_DIFFERENCE", "Ending", "ScriptRun", "dies_of", "run_script"]
+
+NO_DIFFERENCE = "no difference"  # what a script prints last, once the framework is right
+_BEAT = 1.0  # seconds between two calls of `watch`
+_TAIL = 6000
+_READ = 200_000
+_MOST_WRITTEN = 2**30
+# The kernel ends the script with the process that runs it; limits hold for what it starts, too.
+_LAUNCH = """
+import ctypes, os, resource, signal, sys
+parent, space, written = map(int, sys.argv[1:4])
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+if os.getppid() != parent:
+    os._exit(1)
+for name, limit in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, written)):
+    resource.setrlimit(name, (limit, limit))
+if space:
+    resource.setrlimit(resource.RLIMIT_AS, (space, space))
+os.execvp(sys.argv[4], sys.argv[4:])
+"""
+# Said by whoever lacks memory or a compiler, also inside the AssertionError of a guarded call: that
+# is the machine's trouble, not the framework's.
+_LACKS = {
+    "MemoryError": "not enough memory",
+    "std::bad_alloc": "not enough memory",
+    "can't allocate memory": "not enough memory",
+    "Cannot allocate memory": "not enough memory",
+    "No space left on device": "no space left on the disk",
+    "No working C++ compiler found": "torch.compile finds no C++ compiler",
+    "InvalidCxxCompiler": "torch.compile finds no C++ compiler",
+}
+_PRIVATE = ("FLOWMUT_", "DJANGO_", "CELERY_", "DATABASE_URL")
+
+
+class Ending(StrEnum):
+    """What a run says about the bug. A script that could not run says nothing."""
+
+    REPRODUCED = "reproduced"
+    PASSED = "passed"
+    NOT_RUN = "could not run"
 
 
 @dataclass(frozen=True)
 class ScriptRun:
-    """How a script ended: `reproduced` when it asserted the difference or died as it said."""
+    """How a script ended. `reason`: why it could not run, "" where it did. `seconds`: it took."""
 
-    reproduced: bool
+    ending: Ending
     returncode: int
     output: str
+    reason: str = ""
+    seconds: float = 0.0
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether it asserted the difference, or died as it said."""
+        return self.ending is Ending.REPRODUCED
 
 
 def run_script(
-    text: str, *, interpreter: str = sys.executable, deadline: float = 180.0
+    text: str,
+    *,
+    interpreter: str = sys.executable,
+    deadline: float = 180.0,
+    address_space: int = 0,
+    scratch: Path | None = None,
+    watch: Callable[[], None] = lambda: None,
 ) -> ScriptRun:
-    """Run a script alone in a fresh process and folder."""
-    with tempfile.TemporaryDirectory(prefix="flowmut-script-") as folder:
-        path = Path(folder, "reproducer.py")
+    """Run a script alone in a fresh process and folder.
+
+    `deadline` in seconds; `address_space` in bytes, 0 for no limit; `scratch`: where its folder is
+    made. `watch` is called about every second; what it raises ends the script and goes on.
+    """
+    with tempfile.TemporaryDirectory(
+        prefix="flowmut-script-", dir=scratch, ignore_cleanup_errors=True
+    ) as top:
+        folder = Path(top, "script")
+        folder.mkdir()
+        path = folder / "reproducer.py"
         path.write_text(text)
+        began = monotonic()
         try:
-            done = subprocess.run(
-                [interpreter, str(path)],
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=deadline,
-                env=_environment(folder),
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return ScriptRun(False, -9, f"not finished after {deadline:.0f} s")
-    output = (done.stdout + done.stderr).replace(folder, ".")
-    reproduced = _died_as_said(done.returncode, done.stdout) or (
-        done.returncode > 0 and _raised(done.stderr) == "AssertionError"
-    )
-    return ScriptRun(reproduced, done.returncode, output[-6000:])
+            process = _start(path, Path(top), interpreter, address_space)
+        except OSError as error:
+            reason = f"{interpreter} cannot be started: {error.strerror}"
+            return ScriptRun(Ending.NOT_RUN, -1, "", reason)
+        try:
+            is_done = _wait(process, deadline, watch)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        seconds = monotonic() - began
+        said, told = (_tail(Path(top, name), folder) for name in ("stdout", "stderr"))
+    ending, reason = _ending(process.returncode, said, told)
+    if not is_done:
+        ending, reason = Ending.NOT_RUN, f"not finished after {deadline:.0f} s"
+    return ScriptRun(ending, process.returncode, (said + told)[-_TAIL:], reason, seconds)
 
 
-def _died_as_said(returncode: int, stdout: str) -> bool:
-    """Whether the script died of the signal that it printed it would die of."""
-    if returncode >= 0:
-        return False
-    return dies_of(signal.Signals(-returncode).name) in stdout
+def _start(path: Path, top: Path, interpreter: str, space: int) -> subprocess.Popen[bytes]:
+    limits = [str(os.getpid()), str(space), str(_MOST_WRITTEN)]
+    with (top / "stdout").open("wb") as out, (top / "stderr").open("wb") as err:
+        return subprocess.Popen(
+            [interpreter, "-I", "-S", "-c", _LAUNCH, *limits, interpreter, str(path)],
+            cwd=path.parent,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            env=_environment(path.parent),
+            start_new_session=True,
+        )
+
+
+def _wait(process: subprocess.Popen[bytes], deadline: float, watch: Callable[[], None]) -> bool:
+    """Whether it ended in time."""
+    until = monotonic() + deadline
+    while (left := until - monotonic()) > 0:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(min(_BEAT, left))
+            return True
+        watch()
+    return False
+
+
+def _tail(file: Path, folder: Path) -> str:
+    """The end of what was written, with the folder's name left out."""
+    with file.open("rb") as stream:
+        stream.seek(max(0, file.stat().st_size - _READ))
+        return stream.read().decode(errors="replace").replace(str(folder), ".")
+
+
+def _ending(returncode: int, stdout: str, stderr: str) -> tuple[Ending, str]:
+    """What a script's end means, and why it could not run where it could not."""
+    if returncode < 0:
+        name = signal.Signals(-returncode).name
+        if dies_of(name) in stdout:
+            return Ending.REPRODUCED, ""
+        return Ending.NOT_RUN, f"the process died of {name}"
+    if returncode == 0:
+        if NO_DIFFERENCE in stdout.splitlines():
+            return Ending.PASSED, ""
+        return Ending.NOT_RUN, f"it ended without printing “{NO_DIFFERENCE}”"
+    lacks = next((why for said, why in _LACKS.items() if said in stderr), "")
+    raised = _raised(stderr)
+    if raised.partition(":")[0].strip() == "AssertionError" and not lacks:
+        return Ending.REPRODUCED, ""
+    last = raised or next(iter(stderr.strip().splitlines()[-1:]), "")
+    return Ending.NOT_RUN, lacks or last[:300] or f"exit status {returncode}"
 
 
 def dies_of(name: str) -> str:
@@ -62,17 +170,19 @@ def dies_of(name: str) -> str:
 
 
 def _raised(stderr: str) -> str:
-    """The type of the exception that ended a process: after its last frame, without indent."""
+    """The exception that ended a process: the line after its last frame, without indent."""
     after = stderr.rpartition('  File "')[2].splitlines()[1:]
-    last = next((line for line in after if line and not line.startswith(" ")), "")
-    return last.partition(":")[0].strip()
+    return next((line for line in after if line and not line.startswith(" ")), "").strip()
 
 
-def _environment(folder: str) -> dict[str, str]:
+def _environment(folder: Path) -> dict[str, str]:
+    """Ours without what is the site's alone; temporary files go where the script is."""
+    kept = {name: one for name, one in os.environ.items() if not name.startswith(_PRIVATE)}
     return {
-        **os.environ,
+        **kept,
         "GLOG_v": "3",
         "OMP_NUM_THREADS": "1",
-        "TORCHINDUCTOR_CACHE_DIR": str(Path(folder, "inductor")),
+        "TMPDIR": str(folder),
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }

@@ -8,8 +8,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import ml_dtypes
@@ -30,7 +32,7 @@ from engine.oracles import crash, numerical, state
 from engine.oracles.comparison import Comparison, Gradients
 from engine.oracles.verdict import Divergence, Kind
 from engine.script import STATE, write_script
-from engine.script_run import dies_of, run_script
+from engine.script_run import Ending, dies_of, run_script
 from engine.trial import _referees
 
 PLAIN = """case 1
@@ -457,3 +459,64 @@ def test_a_script_reproduces_only_what_it_says(script: str, *, reproduced: bool)
 def test_a_script_that_does_not_end_does_not_reproduce() -> None:
     run = run_script("while True: pass", deadline=0.5)
     assert (run.reproduced, run.returncode) == (False, -9)
+    assert (run.ending, run.reason) == (Ending.NOT_RUN, "not finished after 0 s")
+
+
+@pytest.mark.parametrize(
+    ("script", "ending", "reason"),
+    [
+        ("print('no difference')", Ending.PASSED, ""),
+        ("assert 1 == 2", Ending.REPRODUCED, ""),
+        ("print('fine')", Ending.NOT_RUN, "it ended without printing “no difference”"),
+        ("import no_such", Ending.NOT_RUN, "ModuleNotFoundError: No module named 'no_such'"),
+        ("import sys\nsys.exit(3)", Ending.NOT_RUN, "exit status 3"),
+        ("import os\nos.kill(os.getpid(), 9)", Ending.NOT_RUN, "the process died of SIGKILL"),
+        (
+            "try:\n    bytearray(2**42)\nexcept MemoryError as e:\n    raise AssertionError from e",
+            Ending.NOT_RUN,
+            "not enough memory",
+        ),
+    ],
+)
+def test_what_could_not_run_is_neither_reproduced_nor_passed(
+    script: str, ending: Ending, reason: str
+) -> None:
+    run = run_script(script, address_space=2**32)
+    assert (run.ending, run.reason) == (ending, reason), run.output
+
+
+def test_an_interpreter_that_is_not_there_could_not_run() -> None:
+    run = run_script("assert 1 == 2", interpreter="/no/such/python")
+    assert run.ending is Ending.NOT_RUN
+    assert run.reason == "/no/such/python cannot be started: No such file or directory"
+
+
+def test_what_a_script_started_ends_with_it(tmp_path: Path) -> None:
+    script = (
+        "import subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "print(child.pid)\nprint('no difference')"
+    )
+    run = run_script(script, scratch=tmp_path)
+    assert run.ending is Ending.PASSED
+    with suppress(FileNotFoundError, ProcessLookupError):  # until its end is noticed
+        state = Path("/proc", run.output.split()[0], "stat")
+        until = monotonic() + 20
+        while state.read_text().rpartition(")")[2].split()[0] != "Z":
+            assert monotonic() < until, "it still runs"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_watcher_ends_a_script_by_raising() -> None:
+    def leave() -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        run_script("import time\ntime.sleep(60)", watch=leave)
+
+
+def test_a_script_sees_nothing_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://ada:secret@db/flowmut")
+    monkeypatch.setenv("FLOWMUT_SECRET_KEY", "secret")
+    run = run_script("import os\nassert 'secret' in str(os.environ)\n")
+    assert run.reproduced, "the test's own settings are seen otherwise"
