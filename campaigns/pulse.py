@@ -34,6 +34,7 @@ class Pulse:
         self.lost = threading.Event()
         self._beat = beat
         self._claim: Claim | None = None
+        self._what = "waits for work"
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -74,6 +75,16 @@ class Pulse:
             with self._lock:
                 self._claim = None
 
+    @contextmanager
+    def busy(self, what: str) -> Iterator[None]:
+        """Say what this process does while the body runs."""
+        before, self._what = self._what, what
+        self.beat()
+        try:
+            yield
+        finally:
+            self._what = before
+
     def beat(self) -> None:
         """One sign of life."""
         now = timezone.now()
@@ -85,7 +96,7 @@ class Pulse:
         WorkerHeartbeat.objects.update_or_create(
             name=self.name,
             defaults={
-                "what": f"{shard.campaign.name}: {shard}"[:200] if shard else "waits for work",
+                "what": f"{shard.campaign.name}: {shard}"[:200] if shard else self._what[:200],
                 "shard": shard,
                 "last_seen": now,
             },

@@ -1,8 +1,8 @@
 """All tasks. A task is one line that calls a step; steps may be delivered twice, or never.
 
-The database is the queue: a message says that a shard may be claimed in a certain epoch, and is
-void once anybody has. What was lost is found by the sweep, which every worker sends itself at its
-start and every fifteen seconds (`flowmut_web.celery.Sweeper`), so that no scheduler need run.
+The database is the queue: a message says that a shard or a rerun may be claimed in a certain epoch,
+and is void once anybody has. What was lost is found by the sweep, which every worker sends itself
+at its start and every fifteen seconds (`flowmut_web.celery.Sweeper`): no scheduler need run.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from celery import shared_task
 from django.conf import settings
 
 from campaigns.environments import ensure_environments, probe_environment
+from campaigns.identity import is_gone
 from campaigns.shards import Hint, sweep_expired
 from flowmut_web.worker import child
+from triage import reruns
 
-__all__ = ["HINT_SECONDS", "probe_environments", "run_shard", "send_hints", "sweep"]
+__all__ = ["HINT_SECONDS", "probe_environments", "run_rerun", "run_shard", "send_hints", "sweep"]
 
 # A swept hint that nobody took for so long is dropped; the next sweep says it again.
 HINT_SECONDS = 60
@@ -29,9 +31,17 @@ def run_shard(shard: int, epoch: int) -> None:
     send_hints([child.run(shard, epoch=epoch).hint])
 
 
+@shared_task(name=reruns.TASK)
+def run_rerun(rerun: int, epoch: int) -> None:
+    """A script of a finding, as often as a person asked."""
+    child.rerun(rerun, epoch=epoch)
+
+
 @shared_task(name="flowmut.sweep")
 def sweep() -> None:
-    """Queue again what dead workers held, and say which shards wait."""
+    """Queue again what dead workers held, and say which reruns and shards wait."""
+    for hint in reruns.sweep_reruns(is_gone=is_gone):
+        run_rerun.apply_async((hint.rerun, hint.epoch), expires=HINT_SECONDS)
     send_hints(sweep_expired(), expires=HINT_SECONDS)
 
 

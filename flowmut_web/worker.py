@@ -33,6 +33,7 @@ from engine.campaign import campaign
 from engine.executors.pool import Pool
 from engine.finding import Finding
 from triage.recording import record_finding
+from triage.reruns import is_waited_for, run_rerun
 
 __all__ = ["GRACE", "NICENESS", "Child", "StopNowError", "child", "file_finding"]
 
@@ -88,13 +89,28 @@ class Child:
                 pulse=self.pulse,
                 on_finding=file_finding,
                 seconds=seconds,
-                is_stopping=self.stopping.is_set,
+                is_stopping=self._should_yield,
                 engine=self.engine,
             )
         except StopNowError:
             return Slice(claimed=True)
         finally:
             self._busy = False
+
+    def rerun(self, rerun: int, *, epoch: int | None = None) -> bool:
+        """Run a finding's script again, unless somebody else does; whether it was to be had."""
+        with self.pulse.busy("runs a script again"):
+            return run_rerun(
+                rerun,
+                owner=self.pulse.name,
+                epoch=epoch,
+                scratch=settings.SCRATCH_DIR,
+                is_stopping=self.stopping.is_set,
+            )
+
+    def _should_yield(self) -> bool:
+        """Whether a slice ends after its round: to stop, or because a person waits for a script."""
+        return self.stopping.is_set() or is_waited_for()
 
     def close(self) -> None:
         """End the framework workers and say goodbye; may be called twice."""

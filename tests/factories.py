@@ -22,7 +22,7 @@ from engine.finding import (
     Symptom,
     Weighed,
 )
-from triage.models import Bucket, FindingRecord, Report
+from triage.models import Bucket, FindingRecord, Report, Rerun
 from triage.recording import record_finding
 from triage.reporting import draft_report
 
@@ -34,6 +34,7 @@ __all__ = [
     "finding",
     "mutant",
     "report",
+    "rerun",
     "shard",
     "user",
 ]
@@ -98,6 +99,7 @@ compiled = torch.compile(forward, fullgraph=True)(x)
 exact = np.exp(x.double().numpy())
 print("torch", torch.__version__)
 assert np.allclose(compiled.numpy(), exact, rtol=1.3e-6, atol=1e-5, equal_nan=True), compiled
+print("no difference")
 '''
 
 
@@ -192,10 +194,10 @@ def engine_finding(**fields: Any) -> Finding:
         seconds=12.5,
         weighed=(
             Weighed(
-                "torch-eager", 0, "v0", "value", 1.2e-7, 2.7e-5, 4.8e-7, 0.0011, (1,), *_EXP_EAGER
+                "torch-eager", 0, "v0", "value", 1.2e-7, 1.1e-4, 7.7e-6, 0.0011, (1,), *_EXP_EAGER
             ),
             Weighed(
-                "torch-inductor", 0, "v0", "value", 20.09, 2.7e-5, 4.8e-7, 1.8e5, (3,), *_EXP_OFF
+                "torch-inductor", 0, "v0", "value", 20.09, 1.1e-4, 7.7e-6, 1.8e5, (3,), *_EXP_OFF
             ),
         ),
         ablations=(
@@ -266,6 +268,17 @@ def report(*, bucket: Bucket | None = None, who: User | None = None, **fields: A
         setattr(made, name, value)
     made.save()
     return made
+
+
+def rerun(*, finding: FindingRecord | None = None, **fields: Any) -> Rerun:
+    """A queued rerun of three attempts, or what the fields say. `endings`: results of attempts."""
+    endings = fields.pop("endings", ())
+    results = [
+        {"ending": one, "returncode": 1, "reason": "", "seconds": 2.5, "output": "torch 2.13.0"}
+        for one in endings
+    ]
+    record = finding or globals()["finding"]()
+    return Rerun.objects.create(finding=record, results=results, **fields)
 
 
 def days_ago(days: float) -> datetime:

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
 
-from triage.models import Bucket, BucketEvent, Facet, FindingRecord, Label, Note, Report
+from campaigns.models import HEARTBEAT_STALE, Environment, WorkerHeartbeat
+from triage.models import Bucket, BucketEvent, Facet, FindingRecord, Label, Note, Report, Rerun
 
-__all__ = ["BucketPage", "best_finding", "bucket_page", "similar_buckets"]
+__all__ = [
+    "BucketPage",
+    "RerunPanel",
+    "best_finding",
+    "bucket_page",
+    "environments_of",
+    "rerun_panel",
+    "similar_buckets",
+]
 
 _MEMBERS_SHOWN = 50
 _SIMILAR_SHOWN = 5
+_RERUNS_SHOWN = 8
 
 
 def best_finding(bucket: Bucket) -> FindingRecord | None:
@@ -73,3 +84,34 @@ def similar_buckets(bucket: Bucket) -> tuple[tuple[Bucket, int], ...]:
 
 
 _WEAK_KINDS = (Facet.Kind.SEED, Facet.Kind.MUTATOR, Facet.Kind.DTYPE)
+
+
+@dataclass(frozen=True)
+class RerunPanel:
+    """Reruns of a finding, newest first. `has_worker`: whether any worker was heard of lately."""
+
+    reruns: tuple[Rerun, ...]
+    has_worker: bool
+
+    @property
+    def is_live(self) -> bool:
+        return any(one.is_open for one in self.reruns)
+
+    @property
+    def latest(self) -> Rerun | None:
+        """The newest that said something."""
+        done = Rerun.State.DONE, Rerun.State.FAILED
+        return next((one for one in self.reruns if one.state in done), None)
+
+
+def rerun_panel(record: FindingRecord) -> RerunPanel:
+    """What the panel shows. Two queries."""
+    shown = record.reruns.select_related("asked_by", "environment")[:_RERUNS_SHOWN]
+    alive = WorkerHeartbeat.objects.filter(last_seen__gt=timezone.now() - HEARTBEAT_STALE)
+    return RerunPanel(tuple(shown), alive.exists())
+
+
+def environments_of(framework: str) -> QuerySet[Environment]:
+    """Interpreters that have a framework: the first word of an environment's name is the one."""
+    own = Q(name=framework)
+    return Environment.objects.filter(own | Q(name__startswith=f"{framework} "))

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_POST, require_safe
 from engine.errors import BadInput
 from engine.finding import Finding
 from triage import services
-from triage.bucket_selectors import bucket_page
-from triage.forms import AssignForm, LabelForm, MoveForm, NoteForm
+from triage.bucket_selectors import bucket_page, rerun_panel
+from triage.forms import AssignForm, LabelForm, MoveForm, NoteForm, RerunForm
 from triage.impact import impact_points
 from triage.models import Bucket, FindingRecord, Label
 from triage.people import person
@@ -29,7 +29,9 @@ __all__ = [
     "add_note",
     "assign_bucket",
     "clear_flag",
+    "download_answer",
     "download_data",
+    "download_output",
     "download_picture",
     "download_script",
     "load_bucket",
@@ -89,6 +91,24 @@ def download_data(request: HttpRequest, uuid: UUID) -> HttpResponse:
     response = HttpResponse(text, content_type="application/json")
     response["Content-Disposition"] = f'attachment; filename="finding_{record.uuid}.json"'
     return response
+
+
+@require_safe
+def download_output(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    """What the script printed when it was recorded, as plain text."""
+    text = load_finding(uuid).finding().script_output
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+def download_answer(request: HttpRequest, uuid: UUID, mode: str) -> HttpResponse:
+    """The whole answer of a mode, as plain text."""
+    answers = load_finding(uuid).finding().answers
+    found = next((answer for answer in answers if answer.mode == mode), None)
+    if found is None:
+        raise Http404(f"no answer of {mode}")
+    text = f"{found.summary}\n\n{found.detail}"
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
 
 @require_safe
@@ -172,6 +192,8 @@ def _show(request: HttpRequest, bucket: Bucket, record: FindingRecord | None) ->
         drawn, problem = _picture(finding, hops=None if whole else HOPS)
         context |= {
             "record": page.record,
+            "rerun": rerun_panel(page.record),
+            "rerun_form": RerunForm(page.record.framework),
             "finding": finding,
             "points": impact_points(finding),
             "picture": drawn,

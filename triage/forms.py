@@ -7,7 +7,10 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 
+from campaigns.models import Environment
+from triage.bucket_selectors import environments_of
 from triage.models import Bucket, Report
+from triage.reruns import ATTEMPTS
 from triage.selectors import team
 from triage.trackers import FORMS
 
@@ -20,6 +23,7 @@ __all__ = [
     "NoteForm",
     "ReportForm",
     "ReportMoveForm",
+    "RerunForm",
     "SavedViewForm",
 ]
 
@@ -59,6 +63,26 @@ class NoteForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text="Markdown.",
     )
+
+
+class RerunForm(forms.Form):
+    """Where and how often a finding's script is run again; no environment means our own."""
+
+    environment = forms.ModelChoiceField(
+        queryset=Environment.objects.none(), to_field_name="uuid", required=False
+    )
+    attempts = forms.TypedChoiceField(
+        choices=[(count, "once" if count == 1 else f"{count} times") for count in ATTEMPTS],
+        coerce=int,
+        initial=3,
+        label="How often",
+    )
+
+    def __init__(self, framework: str, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["environment"]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset = environments_of(framework)
 
 
 class SavedViewForm(forms.Form):

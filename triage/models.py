@@ -17,7 +17,7 @@ from django.db.models.functions import Lower
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Campaign, Shard, StrictJSONEncoder
+from campaigns.models import Campaign, Environment, Shard, StrictJSONEncoder
 from engine.finding import Finding
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Note",
     "Report",
     "ReportEvent",
+    "Rerun",
     "SavedView",
     "Suppression",
     "Symptom",
@@ -396,12 +397,17 @@ class FindingRecord(models.Model):
 
 
 class Note(models.Model):
-    """What a person wrote about a bucket, in Markdown."""
+    """What a person wrote about a bucket, in Markdown.
+
+    `deleted_in`: the batch of the event that deleted it; undoing that brings it back.
+    """
 
     bucket = models.ForeignKey(Bucket, on_delete=models.CASCADE, related_name="notes")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     text = models.TextField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    edited_at = models.DateTimeField(null=True, blank=True)
+    deleted_in = models.UUIDField(null=True, blank=True, editable=False)
 
     class Meta:
         ordering = ["created_at", "id"]
@@ -436,6 +442,9 @@ class BucketEvent(models.Model):
         SUPPRESSION = "suppression", "Suppression"
         SUPPRESSION_LIFTED = "suppression_lifted", "Suppression lifted"
         SUPPRESSION_EXPIRY = "suppression_expiry", "Expiry of the suppression"
+        RERUN = "rerun", "Run again"
+        NOTE_EDITED = "note_edited", "Note edited"
+        NOTE_DELETED = "note_deleted", "Note deleted"
 
     bucket = models.ForeignKey(Bucket, on_delete=models.CASCADE, related_name="events")
     who = models.ForeignKey(
@@ -571,3 +580,103 @@ class ReportEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.before} -> {self.after}"
+
+
+class Rerun(models.Model):
+    """The stored script of a finding run again: who asked, where it ran, what it said.
+
+    A worker holds it as it holds a shard, by owner, lease and epoch; `epoch` counts the claims.
+    `results`: an object for each attempt, `engine.script_run.ScriptRun` without the columns.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Running"
+        DONE = "finished", "Done"
+        FAILED = "failed", "Could not run"
+        CANCELLED = "cancelled", "Cancelled"
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    finding = models.ForeignKey(FindingRecord, on_delete=models.CASCADE, related_name="reruns")
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    environment = models.ForeignKey(
+        Environment,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="reruns",
+        help_text="None for the framework's own.",
+    )
+    attempts = models.PositiveSmallIntegerField(default=3)
+    state = models.CharField(max_length=20, choices=State, default=State.QUEUED)
+    owner = models.CharField(max_length=120, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    epoch = models.PositiveIntegerField(default=0)
+    interpreter = models.CharField(max_length=500, blank=True, help_text="What ran it.")
+    versions = models.JSONField(default=dict, blank=True, help_text="Package to version.")
+    results = models.JSONField(default=list, blank=True, encoder=StrictJSONEncoder)
+    problem = models.TextField(blank=True, help_text="Why it could not run, for a person.")
+    asked_at = models.DateTimeField(default=timezone.now, editable=False)
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-asked_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["finding"], condition=Q(state="running"), name="one_rerun_at_a_time"
+            ),
+            models.CheckConstraint(
+                condition=Q(attempts__gte=1, attempts__lte=10), name="rerun_attempts"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="running") | (~Q(owner="") & Q(lease_until__isnull=False)),
+                name="running_rerun_has_lease",
+            ),
+        ]
+        indexes = [
+            # What a worker looks for, and the panel of a finding.
+            models.Index(fields=["state", "asked_at"], name="rerun_to_claim"),
+            models.Index(fields=["finding", "-asked_at"], name="rerun_of_finding"),
+        ]
+
+    def __str__(self) -> str:
+        return self.words
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in {self.State.QUEUED, self.State.RUNNING}
+
+    @property
+    def reproduced(self) -> int:
+        return self._ended("reproduced")
+
+    @property
+    def passed(self) -> int:
+        return self._ended("passed")
+
+    @property
+    def words(self) -> str:
+        """What it says about the bug, as far as it has got."""
+        ran = len(self.results)
+        match self.state:
+            case self.State.QUEUED:
+                return "waits for a worker"
+            case self.State.RUNNING:
+                return f"running attempt {min(ran + 1, self.attempts)} of {self.attempts}"
+            case self.State.CANCELLED:
+                return "cancelled"
+            case self.State.FAILED:
+                return f"could not run: {self.problem}"
+        lacking = ran - self.reproduced - self.passed
+        rest = f", {lacking} could not run" if lacking else ""
+        if self.reproduced:
+            return f"reproduced {self.reproduced} of {ran}{rest}"
+        if lacking:
+            return f"passed {self.passed} of {ran}{rest}"
+        return f"no longer reproduces: passed {self.passed} of {ran}"
+
+    def _ended(self, ending: str) -> int:
+        return sum(one["ending"] == ending for one in self.results)

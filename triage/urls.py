@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from triage import bucket_views, report_views, views
+from triage import bucket_views, report_views, rerun_views, views
 
 __all__ = ["app_name", "urlpatterns"]
 
@@ -24,6 +24,15 @@ finding_urls = [
     path("data/", bucket_views.download_data, name="download-data"),
     path("graph.svg", bucket_views.download_picture, name="download-picture"),
     path("report/", report_views.add_report, name="add-report"),
+    path("output/", bucket_views.download_output, name="download-output"),
+    path("answers/<str:mode>/", bucket_views.download_answer, name="download-answer"),
+    path("rerun/", rerun_views.add_rerun, name="add-rerun"),
+    path("reruns/", rerun_views.show_reruns, name="show-reruns"),
+]
+
+rerun_urls = [
+    path("cancel/", rerun_views.cancel_rerun, name="cancel-rerun"),
+    path("output/", rerun_views.download_rerun, name="download-rerun"),
 ]
 
 report_urls = [
@@ -45,6 +54,7 @@ urlpatterns = [
     path("scoreboard/", views.show_scoreboard, name="show-scoreboard"),
     path("buckets/<uuid:uuid>/", include(bucket_urls)),
     path("findings/<uuid:uuid>/", include(finding_urls)),
+    path("reruns/<uuid:uuid>/", include(rerun_urls)),
     path("reports/", report_views.list_reports, name="list-reports"),
     path("reports/<uuid:uuid>/", include(report_urls)),
 ]

@@ -57,6 +57,12 @@ _LOOKS: dict[str, Look] = {
     "unsupported": Look("", "same"),
     "inconclusive": Look("warn", "half"),
     "flaky": Look("warn", "wave"),
+    "fails": Look("bad", "cross"),
+    "passes": Look("good", "check"),
+    "differs": Look("warn", "wave"),
+    "could not run": Look("", "pause"),
+    "reproduced": Look("bad", "cross"),
+    "passed": Look("good", "check"),
     "flag": Look("warn", "flag"),
 }
 _PLAIN = Look("", "")

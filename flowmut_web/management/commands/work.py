@@ -1,4 +1,4 @@
-"""Runs shards in this process, without Celery: for looking closely at what a worker does."""
+"""Runs scripts and shards in this process, without Celery: to see closely what a worker does."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from campaigns.identity import is_gone
 from campaigns.shards import sweep_expired
 from campaigns.slices import SLICE_SECONDS
 from flowmut_web.worker import child
+from triage.reruns import sweep_reruns
 
 __all__ = ["Command"]
 
@@ -21,7 +23,7 @@ class Command(BaseCommand):
     help = __doc__
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--once", action="store_true", help="one slice of one shard, then stop")
+        parser.add_argument("--once", action="store_true", help="one script or slice, then stop")
         parser.add_argument(
             "--seconds", type=float, default=SLICE_SECONDS, help="how long a slice may be"
         )
@@ -41,7 +43,11 @@ class Command(BaseCommand):
             child.close()
 
     def _step(self, seconds: float) -> bool:
-        """One slice of the first shard that is to be had; whether there was one."""
+        """A script that a person waits for, or a slice of a shard; whether there was one."""
+        for waiting in sweep_reruns(is_gone=is_gone):
+            if child.rerun(waiting.rerun, epoch=waiting.epoch):
+                self.stdout.write(f"rerun {waiting.rerun}: done")
+                return True
         for hint in sweep_expired():
             done = child.run(hint.shard, epoch=hint.epoch, seconds=seconds)
             if done.claimed:
