@@ -3,13 +3,13 @@
 from django.contrib import admin
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, URLResolver, include, path
-from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.authtoken.views import obtain_auth_token
 from rest_framework.routers import DefaultRouter
 
 from campaigns.api import CampaignViewSet, ShardViewSet
 from flowmut_web.account import account_urls
+from flowmut_web.overview import show_live, show_overview
 from flowmut_web.views import health
 from triage.api import BucketViewSet, FindingViewSet, ReportViewSet
 
@@ -34,7 +34,8 @@ router.register("findings", FindingViewSet, "finding")
 router.register("reports", ReportViewSet, "report")
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", RedirectView.as_view(url="/campaigns/"), name="home"),
+    path("", show_overview, name="home"),
+    path("overview/live/", show_live, name="show-live-overview"),
     path("health/", health, name="health"),
     path("account/", include([*log_in_urls, *account_urls])),
     path("api/", include(api_urls)),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.contrib.auth import get_user_model
 from django.db.models import Count, Q, QuerySet
@@ -19,23 +18,19 @@ from triage.models import (
     Bucket,
     Facet,
     FindingRecord,
-    Framework,
     Report,
     SavedView,
-    Symptom,
 )
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 __all__ = [
-    "ScoreRow",
     "buckets_for_lists",
     "facet_values",
     "navigation_counts",
     "report_list",
     "saved_views",
-    "scoreboard",
     "sparklines",
     "status_counts",
     "team",
@@ -109,60 +104,3 @@ def sparklines(
 def report_list() -> QuerySet[Report]:
     """Reports, newest change first. One query."""
     return Report.objects.select_related("bucket", "created_by")
-
-
-@dataclass(frozen=True)
-class ScoreRow:
-    """Counts of buckets of one framework and symptom; each counts those that got this far."""
-
-    framework: str
-    symptom: str
-    found: int
-    triaged: int
-    reported: int
-    confirmed: int
-    fixed: int
-
-
-_STEPS: Mapping[str, Q] = {
-    "found": Q(),
-    "triaged": ~Q(status=Bucket.Status.NEW),
-    "reported": Q(reports__status__in=[one for one in Report.Status if one != "draft"]),
-    "confirmed": Q(
-        reports__status__in=[
-            Report.Status.CONFIRMED,
-            Report.Status.FIX_CLAIMED,
-            Report.Status.FIXED,
-        ]
-    ),
-    "fixed": Q(reports__status=Report.Status.FIXED),
-}
-
-
-def scoreboard() -> tuple[ScoreRow, ...]:
-    """Every framework and symptom, zeros too. One query."""
-    counted = (
-        Bucket.objects.order_by()
-        .values("framework", "symptom")
-        .annotate(
-            **{name: Count("id", filter=step, distinct=True) for name, step in _STEPS.items()}
-        )
-    )
-    by_pair: dict[tuple[str, str], Mapping[str, Any]] = {
-        (row["framework"], row["symptom"]): row for row in counted
-    }
-    return tuple(
-        _score_row(framework, symptom, by_pair.get((framework.value, symptom.value), {}))
-        for framework in Framework
-        for symptom in Symptom
-    )
-
-
-def _score_row(framework: Framework, symptom: Symptom, row: Mapping[str, Any]) -> ScoreRow:
-    return ScoreRow(str(framework.label), symptom.value, *(row.get(name, 0) for name in _STEPS))
-
-
-def total(rows: Iterable[ScoreRow]) -> dict[str, int]:
-    """Sums of the scoreboard's columns."""
-    rows = list(rows)
-    return {name: sum(getattr(row, name) for row in rows) for name in _STEPS}

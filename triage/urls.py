@@ -51,7 +51,6 @@ urlpatterns = [
     path("undo/<uuid:batch>/", views.undo_batch, name="undo-batch"),
     path("views/", views.save_view, name="save-view"),
     path("views/<int:pk>/delete/", views.delete_view, name="delete-view"),
-    path("scoreboard/", views.show_scoreboard, name="show-scoreboard"),
     path("buckets/<uuid:uuid>/", include(bucket_urls)),
     path("findings/<uuid:uuid>/", include(finding_urls)),
     path("reruns/<uuid:uuid>/", include(rerun_urls)),

@@ -1,4 +1,4 @@
-"""The inbox, its exports and saved views, and the scoreboard."""
+"""The inbox, its exports and saved views."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ __all__ = [
     "export_json",
     "list_buckets",
     "save_view",
-    "show_scoreboard",
     "undo_batch",
 ]
 
@@ -137,13 +136,6 @@ def delete_view(request: HttpRequest, pk: int) -> HttpResponse:
     """Only one's own."""
     get_object_or_404(SavedView, pk=pk, owner=person(request)).delete()
     return redirect(back(request))
-
-
-@require_safe
-def show_scoreboard(request: HttpRequest) -> HttpResponse:
-    rows = selectors.scoreboard()
-    context = {"rows": rows, "total": selectors.total(rows)}
-    return render(request, "triage/scoreboard.html", context)
 
 
 # -------------------------------------------------------------------------------------- pieces

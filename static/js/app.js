@@ -134,6 +134,7 @@
     list[next].querySelector("[data-open]")?.focus({ preventScroll: true });
   };
   const at = () => document.querySelector("[data-row].at");
+  const go = (key) => document.querySelector(`nav [data-key="${key}"]`)?.click();
   const KEYS = {
     j: () => move(1),
     k: () => move(-1),
@@ -141,6 +142,8 @@
     x: () => at()?.querySelector("[data-pick]")?.click(),
     e: () => (at() ?? document).querySelector("[data-edit]")?.focus(),
     "/": () => document.querySelector("[data-search]")?.focus(),
+    i: () => go("i"),
+    h: () => go("h"),
     "?": () => document.getElementById("keys").showModal(),
   };
   document.addEventListener("keydown", (event) => {

@@ -140,7 +140,7 @@ def test_pages_have_no_serious_accessibility_fault(
         "/campaigns/environments/",
         campaign.get_absolute_url(),
         "/triage/?symptom=numerical",
-        "/triage/scoreboard/",
+        "/",
         report.bucket.get_absolute_url(),
         "/triage/reports/",
         report.get_absolute_url(),

@@ -132,19 +132,3 @@ def test_page_makes_the_same_number_of_queries_at_any_size(
             bucket.notes.create(text="a", author=factories.user())
         with django_assert_num_queries(18):
             assert client.get(path).status_code == 200
-
-
-@pytest.mark.usefixtures("person")
-def test_scoreboard_counts_how_far_buckets_got(client: Client) -> None:
-    reported = factories.bucket(symptom="crash", status="reported")
-    for status in ("confirmed", "reported"):
-        factories.report(bucket=reported, status=status, upstream_url=f"https://a.example/{status}")
-    factories.bucket(symptom="crash")
-    response = client.get("/triage/scoreboard/")
-    row = next(
-        row
-        for row in response.context["rows"]
-        if (row.framework, row.symptom) == ("PyTorch", "crash")
-    )
-    assert (row.found, row.triaged, row.reported, row.confirmed, row.fixed) == (2, 1, 1, 1, 0)
-    assert response.context["total"]["found"] == 2

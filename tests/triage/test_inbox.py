@@ -30,7 +30,6 @@ def test_stranger_is_sent_to_the_log_in_page(client: Client) -> None:
         "/triage/export.csv",
         "/triage/export.json",
         "/triage/change/",
-        "/triage/scoreboard/",
         "/triage/reports/",
         bucket.get_absolute_url(),
         member.get_absolute_url(),

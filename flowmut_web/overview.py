@@ -1,0 +1,191 @@
+"""The overview: how many bugs, how it went, what needs a person, what runs."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from campaigns.attention import (
+    halted_campaigns,
+    live_campaigns,
+    silent_workers,
+    unusable_environments,
+)
+from campaigns.figures import SYMPTOM_COLOURS, Figure, Series, bar_figure, line_figure
+from campaigns.period import Period
+from campaigns.trends import first_campaign_at, rounds_over
+from triage.attention import flagged_buckets, reports_to_move, unjudged_buckets
+from triage.scoreboard import COLUMNS, scoreboard, total
+from triage.trends import buckets_over, findings_over
+
+__all__ = ["PeriodForm", "show_live", "show_overview"]
+
+_CHOICES = {
+    "7": "last 7 days",
+    "30": "last 30 days",
+    "90": "last 90 days",
+    "365": "last year",
+    "all": "everything",
+}
+_DEFAULT = "30"
+
+
+class PeriodForm(forms.Form):
+    """A choice, or dates, which win over it."""
+
+    period = forms.ChoiceField(choices=list(_CHOICES.items()), required=False)
+    since = forms.DateField(required=False, label="From")
+    until = forms.DateField(required=False, label="To")
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or {}
+        since, until = data.get("since"), data.get("until")
+        if since and until and until < since:
+            raise forms.ValidationError("The period ends before it begins.")
+        return data
+
+    def chosen(self, *, first: datetime | None, now: datetime) -> Period:
+        """The period asked for; it begins no earlier than the first campaign did.
+
+        A form that cannot be understood means the default.
+        """
+        data = self.cleaned_data if self.is_valid() else {}
+        first = min(first or now, now)
+        until = now
+        if data.get("until"):
+            until = _midnight(data["until"] + timedelta(days=1))
+        if data.get("since"):
+            return Period(min(_midnight(data["since"]), until), until)
+        if data.get("until") or data.get("period") == "all":
+            return Period(min(first, until), until)
+        days = int(data.get("period") or _DEFAULT)
+        return Period(max(first, now - timedelta(days=days)), now)
+
+
+def _midnight(day: date) -> datetime:
+    return timezone.make_aware(datetime.combine(day, time.min))
+
+
+@require_safe
+def show_overview(request: HttpRequest) -> HttpResponse:
+    now = timezone.now()
+    form, first = PeriodForm(request.GET), first_campaign_at()
+    period = form.chosen(first=first, now=now)
+    rows = scoreboard(period)
+    context = {
+        "form": form,
+        "chosen": request.GET.get("period") or _DEFAULT,
+        "choices": _CHOICES,
+        "period": period,
+        "is_new": first is None,
+        "columns": COLUMNS,
+        "rows": rows,
+        "total": total(rows),
+        "figures": _figures(period),
+        **_live(now),
+    }
+    return render(request, "overview/show.html", context)
+
+
+@require_safe
+def show_live(request: HttpRequest) -> HttpResponse:
+    """What needs attention and what runs, alone, for polling."""
+    return render(request, "overview/live_panel.html", _live(timezone.now()))
+
+
+def _live(now: datetime) -> dict[str, Any]:
+    campaigns = list(live_campaigns())
+    waiting = {
+        "flagged": flagged_buckets(),
+        "unjudged": unjudged_buckets(),
+        "reports": reports_to_move(),
+    }
+    troubles = {
+        "halted": halted_campaigns(now=now),
+        "silent": silent_workers(now=now),
+        "unusable": unusable_environments(),
+    }
+    return {
+        "campaigns": campaigns,
+        **waiting,
+        **troubles,
+        "is_calm": not any(one.count for one in waiting.values()) and not any(troubles.values()),
+    }
+
+
+def _figures(period: Period) -> tuple[tuple[str, Figure | None], ...]:
+    """The charts of trends with their headings, over the hours, days or weeks of the period."""
+    rounds, found, buckets = rounds_over(period), findings_over(period), buckets_over(period)
+    starts = sorted(rounds)
+    per = {"hour": "each hour", "day": "each day", "week": "each week"}[period.unit]
+    counts = [rounds[start] for start in starts]
+    totals = [sum(found[start].values()) for start in starts]
+    figures = (
+        bar_figure(
+            "findings",
+            f"Findings {per}, by symptom",
+            starts,
+            [
+                Series(name, [found[start][name] for start in starts], colour)
+                for name, colour in SYMPTOM_COLOURS.items()
+            ],
+        ),
+        line_figure(
+            "buckets",
+            "Buckets open and settled",
+            starts,
+            [
+                Series("wait for a person", [buckets[start].waiting for start in starts], "warn"),
+                Series("settled", [buckets[start].settled for start in starts], "good"),
+            ],
+            filled=True,
+            note="A bucket is settled from the day a person gave it the status it has now.",
+        ),
+        line_figure(
+            "round-rate",
+            "Rounds in an hour of machine time",
+            starts,
+            [Series("rounds", [one.per_hour(one.rounds) for one in counts])],
+        ),
+        line_figure(
+            "finding-rate",
+            "Findings in an hour of machine time",
+            starts,
+            [
+                Series(
+                    "findings",
+                    [one.per_hour(n) for one, n in zip(counts, totals, strict=True)],
+                    "bad",
+                )
+            ],
+            note="Minimising is included; two workers spend two such hours in one.",
+        ),
+        bar_figure(
+            "shares",
+            "What became of rounds, per cent",
+            starts,
+            [
+                Series("accepted", [one.share(one.accepted) for one in counts], "good"),
+                Series("failing", [one.share(one.failing) for one in counts], "bad"),
+                Series(
+                    "refused otherwise",
+                    [one.share(one.rounds - one.accepted - one.failing) for one in counts],
+                    "muted",
+                ),
+            ],
+            note="An accepted mutant is mutated further; a failing one is confirmed and minimised.",
+        ),
+        bar_figure(
+            "rounds",
+            f"Rounds {per}",
+            starts,
+            [Series("rounds", [one.rounds for one in counts])],
+        ),
+    )
+    return tuple((one.title, one) for one in figures if one is not None)

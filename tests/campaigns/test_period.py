@@ -1,0 +1,67 @@
+"""Periods in hours, days and weeks, and the rounds counted by them."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns.period import Period
+from campaigns.trends import RoundCounts, first_campaign_at, rounds_over
+from tests import factories
+
+NOON = datetime(2026, 11, 18, 12, 30, tzinfo=UTC)  # a Wednesday
+
+
+@pytest.mark.parametrize(
+    ("length", "unit", "count"),
+    [
+        (timedelta(0), "hour", 1),
+        (timedelta(hours=5), "hour", 6),
+        (timedelta(days=10), "day", 11),
+        (timedelta(days=200), "week", 30),
+    ],
+)
+def test_longer_periods_are_counted_more_coarsely(length: timedelta, unit: str, count: int) -> None:
+    period = Period(NOON - length, NOON)
+    assert period.unit == unit
+    assert len(period.starts()) == count
+    assert period.starts()[-1] == period.start_of(NOON)
+
+
+def test_weeks_begin_on_monday_and_days_at_local_midnight() -> None:
+    assert Period(NOON - timedelta(days=200), NOON).start_of(NOON) == date(2026, 11, 16)
+    late = datetime(2026, 11, 17, 23, 30, tzinfo=UTC)
+    with timezone.override("Asia/Shanghai"):
+        assert Period(NOON - timedelta(days=10), NOON).start_of(late) == date(2026, 11, 18)
+
+
+@pytest.mark.django_db
+def test_rounds_are_counted_where_they_were_recorded(django_assert_num_queries: object) -> None:
+    shard = factories.shard()
+    for number, (hours, fields) in enumerate(
+        [
+            (0, {"accepted": True}),
+            (1, {"accepted": False, "verdict": "fail"}),
+            (1, {"accepted": True, "seconds": 4.5}),
+            (900, {"accepted": True}),
+        ]
+    ):
+        at = NOON - timedelta(hours=hours)
+        factories.mutant(shard=shard, round=number, created_at=at, **fields)
+    with django_assert_num_queries(1):  # type: ignore[operator]
+        found = rounds_over(Period(NOON - timedelta(hours=2), NOON + timedelta(hours=1)))
+    assert [one.rounds for _, one in sorted(found.items())] == [0, 2, 1, 0]  # type: ignore[type-var]
+    second = found[datetime(2026, 11, 18, 11, tzinfo=UTC)]
+    assert second == RoundCounts(rounds=2, accepted=1, failing=1, seconds=6.0)
+    assert second.per_hour(second.rounds) == 1200
+    assert second.share(second.accepted) == 50
+    assert RoundCounts().per_hour(0) is RoundCounts().share(0) is None
+
+
+@pytest.mark.django_db
+def test_there_is_no_first_campaign_before_the_first() -> None:
+    assert first_campaign_at() is None
+    assert first_campaign_at() != factories.campaign().created_at
+    assert first_campaign_at() is not None
