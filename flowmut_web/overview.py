@@ -100,22 +100,20 @@ def show_live(request: HttpRequest) -> HttpResponse:
 
 
 def _live(now: datetime) -> dict[str, Any]:
-    campaigns = list(live_campaigns())
-    waiting = {
-        "flagged": flagged_buckets(),
-        "unjudged": unjudged_buckets(),
-        "reports": reports_to_move(),
-    }
+    flagged, unjudged, reports = flagged_buckets(), unjudged_buckets(), reports_to_move()
     troubles = {
         "halted": halted_campaigns(now=now),
         "silent": silent_workers(now=now),
         "unusable": unusable_environments(),
     }
+    waiting = flagged.count + unjudged.count + reports.count
     return {
-        "campaigns": campaigns,
-        **waiting,
+        "campaigns": live_campaigns(),
+        "flagged": flagged,
+        "unjudged": unjudged,
+        "reports": reports,
         **troubles,
-        "is_calm": not any(one.count for one in waiting.values()) and not any(troubles.values()),
+        "is_calm": not waiting and not any(troubles.values()),
     }
 
 
