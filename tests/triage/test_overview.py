@@ -126,7 +126,7 @@ def test_query_count_does_not_grow(client: Client, django_assert_num_queries: Qu
             WorkerHeartbeat.objects.create(
                 name=f"{size} {number}", last_seen=timezone.now() - timedelta(minutes=3)
             )
-        with django_assert_num_queries(21):
+        with django_assert_num_queries(22):
             page(client)
 
 
