@@ -30,7 +30,7 @@ from engine.ir.digest import digest
 from engine.ir.graph import Graph
 from engine.ir.text import parse_case, print_case
 from engine.mutators.apply import apply, touched
-from engine.mutators.spec import Site
+from engine.mutators.spec import Effect, Site
 from engine.options import Options, address_space
 from engine.oracles.keys import form_name
 from engine.oracles.verdict import Divergence, Ruling
@@ -253,10 +253,11 @@ class Campaign:
         """Cheap modes first; a costly one only where its turn has come and nothing failed yet."""
         cheap = tuple(mode for mode in self.options.modes if not MODES[mode].is_costly)
         dear = tuple(mode for mode in self.options.modes if MODES[mode].is_costly)
-        trial = self.bench.trial(attempt.window, attempt.blobs, modes=cheap)
+        bench = self._bench(attempt)
+        trial = bench.trial(attempt.window, attempt.blobs, modes=cheap)
         if costly and dear and trial.verdict.ruling in (Ruling.PASS, Ruling.INCONCLUSIVE):
             modes = ("torch-eager", *dear) if "torch-eager" in cheap else dear
-            more = self.bench.trial(attempt.window, attempt.blobs, modes=modes)
+            more = bench.trial(attempt.window, attempt.blobs, modes=modes)
             if more.verdict.failed:
                 return replace(more, executions=trial.executions + more.executions)
             outcomes = {**trial.outcomes, **more.outcomes}
@@ -264,6 +265,13 @@ class Campaign:
             executions = trial.executions + more.executions
             return replace(trial, comparison=comparison, executions=executions)
         return trial
+
+    def _bench(self, attempt: _Attempt) -> Bench:
+        """The bench; where every mutation must preserve values, one that knows the parent."""
+        effects = {one.candidate.mutator.effect for one in attempt.choices}
+        if effects != {Effect.PRESERVING}:
+            return self.bench
+        return replace(self.bench, parent=(Case(attempt.parent), attempt.blobs))
 
     def _findings(self, number: int, attempt: _Attempt, trial: Trial) -> Iterator[Finding]:
         """Confirm, minimise and describe every failure that is new to this campaign."""
@@ -285,7 +293,7 @@ class Campaign:
                     divergence=divergence,
                     original_nodes=len(attempt.case.graph.nodes),
                 ),
-                self.bench,
+                self._bench(attempt),
                 seconds=self.options.minimise_seconds,
                 known=self.known,
             )

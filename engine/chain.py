@@ -65,7 +65,7 @@ class Chain:
     def windowed(
         self, case: Case, changed: tuple[str, ...], site: Site, options: Options
     ) -> tuple[Case, dict[str, Array], Graph]:
-        """The window round a mutation, its blobs, and the same place in the parent."""
+        """The window round a mutation, the same place in the parent, and the blobs of both."""
         graph, parent = case.graph, self.case.graph
         centre = changed or tuple(
             name for name in (*site.nodes, site.consumer, site.value) if name in graph.by_name
@@ -89,8 +89,8 @@ class Chain:
         )
         if not around:
             return window, blobs, window.graph
-        before, _ = cut(self.case, around, self.values)
-        return window, blobs, before.graph
+        before, entering = cut(self.case, around, self.values)
+        return window, {**entering, **blobs}, before.graph
 
 
 def _recorded(case: Case, blobs: Mapping[str, Array], pool: Pool) -> Mapping[str, Answer]:

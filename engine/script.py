@@ -13,14 +13,14 @@ from engine.executors.lowering import Lowered, lower
 from engine.executors.outcome import Array
 from engine.executors.request import ones_and_eighths
 from engine.ir.case import Call, Case
-from engine.ir.types import Dense
+from engine.ir.types import Dense, is_integer
 from engine.ir.values import materialise
 from engine.literals import PRINTED, array_text, cotangent_text, input_lines, number_text
 from engine.oracles.comparison import BASELINE, Comparison
 from engine.oracles.judge import describe
-from engine.oracles.numeric import tolerance_of
+from engine.oracles.numeric import asserted_tolerance
 from engine.oracles.verdict import Divergence, Kind
-from engine.script_run import dies_of
+from engine.script_run import PATIENCE, dies_of, hangs_for
 
 __all__ = ["STATE", "write_script"]
 
@@ -163,11 +163,43 @@ class _Writer:
                 return [*before, self._input_after(call)]
             case Kind.MOVED:
                 return [*before, self._state(call)]
+            case Kind.HANG:
+                return [*before, *self._hang(call)]
+            case Kind.LAYOUT:
+                return [*before, *self._layout(call)]
         return [*before, self._output(call)]
 
     def _death(self, call: str) -> list[str]:
         said = _quoted(dies_of(self.divergence.message))
         return [f"print({said}, flush=True)", call]
+
+    def _hang(self, call: str) -> list[str]:
+        """The call under a watchdog that dumps the stacks and ends the process, whatever holds the
+        interpreter's lock."""
+        return [
+            f"import faulthandler\n\nfaulthandler.dump_traceback_later({PATIENCE}, exit=True)",
+            f"print({_quoted(hangs_for(PATIENCE))}, flush=True)",
+            call,
+            "faulthandler.cancel_dump_traceback_later()",
+        ]
+
+    def _layout(self, call: str) -> list[str]:
+        """Whether the answer shares an input's storage, or its strides, as the message has it."""
+        graph = self.case.graph
+        lines = [f"got = {call}"]
+        if len(graph.outputs) > 1:
+            lines.append(f"got = got[{graph.outputs.index(self.divergence.value)}]")
+        if "strided" in self.divergence.message:
+            lines.append('print("strides:", got.stride())')
+            lines.append("assert got.is_contiguous(), got.stride()")
+            return ["\n".join(lines)]
+        inputs = f"({''.join(f'{one}, ' for one in self.lowered.inputs)})"
+        storage = "untyped_storage().data_ptr()"
+        lines.append(f"shares = any(got.{storage} == one.{storage} for one in {inputs})")
+        lines.append('print("shares storage with an input:", shares)')
+        wanted = "not shares" if "copy" in self.divergence.message else "shares"
+        lines.append(f"assert {wanted}, {_quoted(self.divergence.message)}")
+        return ["\n".join(lines)]
 
     def _raise(self, before: list[str], call: str) -> list[str]:
         baseline = BASELINE[self.framework]
@@ -219,7 +251,7 @@ class _Writer:
         exact = self.comparison.referees[self.divergence.call].exact[name]
         return [
             f"got = {_on_host('got', dtype, self.framework)}",
-            *_compared("got", exact, self.divergence.worst, tolerance_of(dtype), "got"),
+            *_compared("got", exact, self.divergence.worst, asserted_tolerance(dtype), "got"),
         ]
 
     def _dtype(self, name: str) -> str:
@@ -251,7 +283,8 @@ class _Writer:
             lines.append('assert after.tobytes() == before.tobytes(), "an input changed"')
             return "\n".join(lines)
         exact = self.comparison.referees[0].exact[name]
-        lines += _compared("after", exact, self.divergence.worst, tolerance_of(dtype), "after")
+        tolerance = asserted_tolerance(dtype)
+        lines += _compared("after", exact, self.divergence.worst, tolerance, "after")
         return "\n".join(lines)
 
     # ---- gradients
@@ -271,7 +304,7 @@ class _Writer:
         is_listed = self.framework == "torch" or len(self.wanted) > 1
         picked = f"[{self.wanted.index(name)}]" if is_listed else ""
         dtype = self._dtype(name)
-        rtol, atol = tolerance_of(dtype)
+        rtol, atol = asserted_tolerance(dtype)
         lines = [
             f"got = {gradient}{picked}",
             f"got = {_on_host('got', dtype, self.framework)}",
@@ -394,9 +427,10 @@ def _guarded(statements: list[str], message: str) -> str:
 
 def _on_host(name: str, dtype: str, framework: str) -> str:
     """A tensor as a NumPy array, wide enough to hold every number of its dtype."""
+    exact = dtype == "complex64" or dtype == "bool" or is_integer(dtype)
     if framework == "torch":
-        return f"{name}{'' if dtype == 'complex64' else '.double()'}.numpy(force=True)"
-    if dtype == "complex64":
+        return f"{name}{'' if exact else '.double()'}.numpy(force=True)"
+    if exact:
         return f"{name}.asnumpy()"
     widened = ".astype(ms.float32)" if dtype == "bfloat16" else ""
     return f"{name}{widened}.asnumpy().astype(np.float64)"
@@ -424,11 +458,15 @@ def _compared(
         ]
     width = max(len(said), len("expected")) + 1
     rtol, atol = tolerance
+    if exact.dtype.kind in "biu":
+        asserted = f"np.testing.assert_array_equal({name}, expected)"
+    else:
+        asserted = f"np.testing.assert_allclose({name}, expected, rtol={rtol}, atol={atol})"
     return [
         *lines,
         f'print("{said + ":":{width}}", {name})',
         f'print("{"expected:":{width}}", expected)',
-        f"np.testing.assert_allclose({name}, expected, rtol={rtol}, atol={atol})",
+        asserted,
     ]
 
 

@@ -14,9 +14,18 @@ from enum import StrEnum
 from pathlib import Path
 from time import monotonic
 
-__all__ = ["NO_DIFFERENCE", "Ending", "ScriptRun", "dies_of", "run_script"]
+__all__ = [
+    "NO_DIFFERENCE",
+    "PATIENCE",
+    "Ending",
+    "ScriptRun",
+    "dies_of",
+    "hangs_for",
+    "run_script",
+]
 
 NO_DIFFERENCE = "no difference"  # what a script prints last, once the framework is right
+PATIENCE = 120  # seconds until a script that is to hang gives up; `run_script` waits for longer
 _BEAT = 1.0  # seconds between two calls of `watch`
 _TAIL = 6000
 _READ = 200_000
@@ -156,12 +165,19 @@ def _ending(returncode: int, stdout: str, stderr: str) -> tuple[Ending, str]:
         if NO_DIFFERENCE in stdout.splitlines():
             return Ending.PASSED, ""
         return Ending.NOT_RUN, f"it ended without printing “{NO_DIFFERENCE}”"
+    if returncode == 1 and hangs_for(PATIENCE) in stdout and "Timeout (" in stderr:
+        return Ending.REPRODUCED, ""
     lacks = next((why for said, why in _LACKS.items() if said in stderr), "")
     raised = _raised(stderr)
     if raised.partition(":")[0].strip() == "AssertionError" and not lacks:
         return Ending.REPRODUCED, ""
     last = raised or next(iter(stderr.strip().splitlines()[-1:]), "")
     return Ending.NOT_RUN, lacks or last[:300] or f"exit status {returncode}"
+
+
+def hangs_for(seconds: int) -> str:
+    """What a script prints before the call that does not come back; its watchdog ends it."""
+    return f"the call does not come back within {seconds} s here"
 
 
 def dies_of(name: str) -> str:

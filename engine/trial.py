@@ -14,21 +14,22 @@ from engine.executors.apis import public_api
 from engine.executors.environment import described
 from engine.executors.outcome import Array, Outcome, Status
 from engine.executors.pool import Document, Pool
-from engine.executors.reference import evaluate
+from engine.executors.reference import evaluate, smallest_normal
 from engine.executors.request import settled
-from engine.ir.case import Call, Case
+from engine.ir.case import Call, Case, Plan
 from engine.ir.digest import blob_digest
 from engine.ir.graph import Graph, Input, Node, StoredBlob
 from engine.ir.types import Dense, is_float
 from engine.ir.values import materialise
-from engine.ops.typing import retype
-from engine.oracles.comparison import BASELINE, Comparison, Gradients, framework_of
+from engine.ops import OPS
+from engine.ops.typing import call_of_node, retype
+from engine.oracles.comparison import BASELINE, Comparison, Counterpart, Gradients, framework_of
 from engine.oracles.judge import judge
 from engine.oracles.keys import form_of
 from engine.oracles.referee import REFUSALS, Floats, Referee, as_float64
 from engine.oracles.verdict import Kind, Ruling, Verdict
 
-__all__ = ["Bench", "Trial", "failed_with", "referenced_modes"]
+__all__ = ["Bench", "Trial", "failed_with", "other_forms", "referees_of", "referenced_modes"]
 
 _DOUBLE = "torch-eager-f64"
 _VALUE_KINDS = {Kind.VALUES, Kind.NONFINITE, Kind.SECOND_CALL}
@@ -54,12 +55,22 @@ class Trial:
         return tuple(one.key for one in self.verdict.divergences)
 
 
+# How often the time that a mode is known to need must pass before a run counts as hanging.
+_HANGING = 10.0
+
+
 @dataclass
 class Bench:
-    """Runs cases on a pool and judges them; remembers what the documentation says."""
+    """Runs cases on a pool and judges them; remembers what the documentation says.
+
+    `parent`: the program before mutations that must preserve it, with its blobs; a value of the
+    same name answers for it where nobody else can.
+    """
 
     pool: Pool
     modes: tuple[str, ...]
+    parent: tuple[Case, Mapping[str, Array]] | None = None
+    _slowest: dict[str, float] = field(default_factory=dict)
     _documents: dict[tuple[str, str], Document] = field(default_factory=dict)
     _environments: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -78,20 +89,26 @@ class Bench:
         """
         chosen = tuple(modes or self.modes)
         outcomes = dict(self.pool.run_modes(case, chosen, blobs=blobs, alone=alone))
+        hung = self._confirmed_hangs(case, blobs, outcomes)
         if case.plan.gradient != "none" and _DOUBLE not in outcomes:
             outcomes[_DOUBLE] = self.pool.run(case, _DOUBLE, blobs=blobs)
-        trial = self._judge(case, blobs, outcomes)
+        trial = self._judge(case, blobs, outcomes, hung)
         suspect = any(one.kind in _VALUE_KINDS for one in trial.verdict.divergences)
         if suspect and _DOUBLE not in outcomes:
             outcomes[_DOUBLE] = self.pool.run(case, _DOUBLE, blobs=blobs)
-            trial = self._judge(case, blobs, outcomes)
-        return trial
+            trial = self._judge(case, blobs, outcomes, hung)
+        return self._with_counterparts(trial, blobs, chosen) if trial.verdict.doubted else trial
 
     def _judge(
-        self, case: Case, blobs: Mapping[str, Array], outcomes: Mapping[str, Outcome]
+        self,
+        case: Case,
+        blobs: Mapping[str, Array],
+        outcomes: Mapping[str, Outcome],
+        hung: Mapping[str, float],
     ) -> Trial:
-        referees = _referees(case, blobs)
+        referees = referees_of(case, blobs)
         documentation = _Documentation(self, case.graph)
+        frameworks = dict.fromkeys(framework_of(mode) for mode in outcomes)
         comparison = Comparison(
             case,
             outcomes,
@@ -99,8 +116,83 @@ class Bench:
             documentation.lists_cpu,
             documentation.promises_view,
             self._gradients(case, blobs, outcomes) if referees else None,
+            hung=hung,
+            versions={
+                one: self.pool.versions(one).get(one, "") for one in frameworks if one != "numpy"
+            },
         )
         return Trial(case, comparison, judge(comparison), len(outcomes))
+
+    def _confirmed_hangs(
+        self, case: Case, blobs: Mapping[str, Array], outcomes: dict[str, Outcome]
+    ) -> dict[str, float]:
+        """Run again alone, at ten times the slowest answer of the mode so far, what missed its
+        deadline where another mode did not; seconds by mode for what hangs again."""
+        hung: dict[str, float] = {}
+        for mode, outcome in list(outcomes.items()):
+            if outcome.status is Status.OK:
+                self._slowest[mode] = max(self._slowest.get(mode, 0.0), outcome.seconds)
+        answered = any(one.status is Status.OK for one in outcomes.values())
+        for mode, outcome in list(outcomes.items()):
+            if outcome.status is Status.TIMEOUT and answered:
+                known = _HANGING * self._slowest.get(mode, 0.0)
+                seconds = max(self.pool.deadline(mode), known)
+                again = self.pool.run(case, mode, blobs=blobs, alone=True, deadline=seconds)
+                outcomes[mode] = again
+                if again.status is Status.TIMEOUT:
+                    hung[mode] = seconds
+        return hung
+
+    # ------------------------------------------------------------------------- counterparts
+    def _with_counterparts(
+        self, trial: Trial, blobs: Mapping[str, Array], modes: tuple[str, ...]
+    ) -> Trial:
+        """The trial judged again with what must answer the same, in the frameworks in doubt."""
+        found: list[Counterpart] = []
+        for framework in sorted(trial.verdict.doubted):
+            own = tuple(mode for mode in modes if framework_of(mode) == framework)
+            other = other_forms(trial.case, framework)
+            if other is not None and own:
+                found.append(self._counterpart(*other, blobs, own, is_other_form=True))
+            before = self._before(trial.case.graph)
+            if before is not None and own:
+                case, kept = before
+                words = "before a mutation that must preserve it"
+                found.append(self._counterpart(case, words, kept, own, is_other_form=False))
+        if not found:
+            return trial
+        comparison = replace(trial.comparison, counterparts=tuple(found))
+        executions = trial.executions + sum(len(one.outcomes) for one in found)
+        return replace(
+            trial, comparison=comparison, verdict=judge(comparison), executions=executions
+        )
+
+    def _counterpart(
+        self,
+        case: Case,
+        words: str,
+        blobs: Mapping[str, Array],
+        modes: tuple[str, ...],
+        *,
+        is_other_form: bool,
+    ) -> Counterpart:
+        outcomes = self.pool.run_modes(case, modes, blobs=blobs)
+        referees = referees_of(case, blobs)
+        referee = referees[0] if referees else None
+        return Counterpart(words, case, outcomes, referee, is_other_form)
+
+    def _before(self, graph: Graph) -> tuple[Case, Mapping[str, Array]] | None:
+        """The parent with those outputs of the graph that it has too, under the same type."""
+        if self.parent is None:
+            return None
+        case, blobs = self.parent
+        types = case.graph.types
+        shared = tuple(
+            one for one in graph.outputs if one in types and types[one] == graph.types[one]
+        )
+        if not shared:
+            return None
+        return replace(case, graph=replace(case.graph, outputs=shared), plan=Plan()), blobs
 
     # ------------------------------------------------------------------------ documentation
     def document(self, framework: str, api: str) -> Document:
@@ -137,7 +229,7 @@ def referenced_modes(framework: str, modes: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((BASELINE["torch"], *own, *others)))
 
 
-def _referees(case: Case, blobs: Mapping[str, Array]) -> tuple[Referee, ...]:
+def referees_of(case: Case, blobs: Mapping[str, Array]) -> tuple[Referee, ...]:
     """One referee for each call of the plan; none where NumPy has no answer for one of them."""
     referees: list[Referee] = []
     for call in case.plan.calls:
@@ -153,6 +245,34 @@ def _referees(case: Case, blobs: Mapping[str, Array]) -> tuple[Referee, ...]:
         if referees[-1].refusal:
             return ()
     return tuple(referees[:1] if _writes_inputs(case.graph) else referees)
+
+
+def other_forms(case: Case, framework: str) -> tuple[Case, str] | None:
+    """The case with each call of a framework in another form that the documentation makes equal:
+    the plainest, or where every call is written so, the next; and how that is said."""
+    graph = case.graph
+    plain = tuple(node.with_form(framework, "") for node in graph.nodes)
+    if _names(plain, graph, framework) != _names(graph.nodes, graph, framework):
+        return case.with_graph(graph.with_nodes(plain)), "in its plainest form"
+    nodes = tuple(_in_next_form(node, graph, framework) for node in graph.nodes)
+    if _names(nodes, graph, framework) != _names(graph.nodes, graph, framework):
+        return case.with_graph(graph.with_nodes(nodes)), "in another form"
+    return None
+
+
+def _names(nodes: Sequence[Node], graph: Graph, framework: str) -> list[str]:
+    found = [form_of(graph, node, framework) for node in nodes]
+    return [one[0] if one else "" for one in found]
+
+
+def _in_next_form(node: Node, graph: Graph, framework: str) -> Node:
+    """The node in the second form that holds for it and whose equality is documented."""
+    if node.op not in OPS or node.writes:
+        return node
+    spec = OPS[node.op]
+    names = spec.forms_for(framework, call_of_node(node, graph.types))
+    equal = [name for name in names[1:] if spec.forms[framework][name].source]
+    return node.with_form(framework, equal[0]) if equal else node
 
 
 def _called(case: Case, call: Call) -> Graph:
@@ -212,14 +332,18 @@ class _Disturbed:
     @cached_property
     def _cached(self) -> tuple[Mapping[str, Array | None], ...]:
         found = []
-        for number in range(_GRADIENT_DRAWS):
-            case, blobs = self._moved(np.random.default_rng([21, number]))
+        for number in range(_GRADIENT_DRAWS + 1):
+            # The last draw moves nothing but subnormal numbers, which may be flushed to zero.
+            rng = np.random.default_rng([21, number]) if number < _GRADIENT_DRAWS else None
+            case, blobs = self._moved(rng)
+            if case == self.case:
+                continue
             outcome = self.pool.run(case, _DOUBLE, blobs=blobs)
             if outcome.status is Status.OK:
                 found.append(_arrays(outcome))
         return tuple(found)
 
-    def _moved(self, rng: np.random.Generator) -> tuple[Case, dict[str, Array]]:
+    def _moved(self, rng: np.random.Generator | None) -> tuple[Case, dict[str, Array]]:
         blobs = dict(self.blobs)
         inputs = []
         for given in self.case.graph.inputs:
@@ -227,15 +351,22 @@ class _Disturbed:
         return self.case.with_graph(replace(self.case.graph, inputs=tuple(inputs))), blobs
 
     def _moved_input(
-        self, given: Input, rng: np.random.Generator, blobs: dict[str, Array]
+        self, given: Input, rng: np.random.Generator | None, blobs: dict[str, Array]
     ) -> Input:
         if not isinstance(given.type, Dense) or not is_float(given.type.dtype) or given.alias:
             return given
         array = materialise((given,), self.blobs)[given.name]
-        # In the working dtype the neighbouring number is the smallest step there is.
-        towards = np.where(rng.random(array.shape) < 0.5, -np.inf, np.inf).astype(array.dtype)
-        moved = np.where(np.isfinite(array), np.nextafter(array, towards), array)
-        moved = np.where(array == 0, array, moved).astype(array.dtype)
+        if rng is None:
+            wide = array.astype(np.float64)
+            tiny = (wide != 0) & (np.abs(wide) < smallest_normal(given.type.dtype))
+            if not tiny.any():
+                return given
+            moved = np.where(tiny, 0.0, wide).astype(array.dtype)
+        else:
+            # In the working dtype the neighbouring number is the smallest step there is.
+            towards = np.where(rng.random(array.shape) < 0.5, -np.inf, np.inf).astype(array.dtype)
+            moved = np.where(np.isfinite(array), np.nextafter(array, towards), array)
+            moved = np.where(array == 0, array, moved).astype(array.dtype)
         digest = blob_digest(moved)
         blobs[digest] = moved
         return replace(given, init=StoredBlob(digest))

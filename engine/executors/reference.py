@@ -21,7 +21,7 @@ from engine.ir.graph import Attr, Graph, Input, Node, Region
 from engine.ir.types import COMPLEX, FLOATS, Csr, Dense, Tuple, Type, is_float, numpy_dtype
 from engine.ops.typing import ITEM, bind, spec_of
 
-__all__ = ["Array", "Value", "epsilon", "evaluate"]
+__all__ = ["Array", "Value", "epsilon", "evaluate", "smallest_normal"]
 
 Array: TypeAlias = "npt.NDArray[np.generic]"
 Value: TypeAlias = "Array | tuple[Value, ...]"
@@ -36,17 +36,20 @@ def evaluate(
     dtype: str | None = None,
     disturb: np.random.Generator | None = None,
     working: str | None = None,
+    flush: bool = False,
 ) -> dict[str, Array]:
     """Every tensor of the graph by name, from arrays for its inputs, which are left as they are.
 
     `dtype="float64"`: all floating values are float64 (complex ones complex128), whatever they are
     declared as, casts between them included. `disturb`: multiply each floating input and result,
     views aside, by 1 + u eps with u drawn from -1, 0 and 1 and eps that of the dtype `working`, by
-    default the declared one; zeros that were computed get either sign. Outputs and inputs come as
-    they are at the end, other values as they were when computed; a tuple's values are under the
-    names of its `item` nodes, and under "name.0", "name.1", ... where the tuple itself is wanted.
+    default the declared one; zeros that were computed get either sign. `flush`: subnormal numbers
+    of the declared dtype become zeros, as on a processor that is told to flush them. Outputs and
+    inputs come as they are at the end, other values as they were when computed; a tuple's values
+    are under the names of its `item` nodes, and under "name.0", "name.1", ... where the tuple
+    itself is wanted.
     """
-    run = _Run(dtype, disturb, working, may_write=_writes(graph.nodes))
+    run = _Run(dtype, disturb, working, may_write=_writes(graph.nodes), flush=flush)
     scope: dict[str, Value] = dict(run.inputs(graph.inputs, values))
     kept: dict[str, Value] = {}
     with np.errstate(all="ignore"):
@@ -65,6 +68,12 @@ def epsilon(dtype: str) -> float:
     if dtype in COMPLEX:
         dtype = "float32"
     return float(ml_dtypes.finfo(numpy_dtype(dtype)).eps)  # type: ignore[no-untyped-call]
+
+
+def smallest_normal(dtype: str) -> float:
+    """The least positive number of a floating dtype that is not subnormal."""
+    found = ml_dtypes.finfo(numpy_dtype(dtype)).smallest_normal  # type: ignore[no-untyped-call]
+    return float(found)
 
 
 def _writes(nodes: Iterable[Node]) -> bool:
@@ -93,6 +102,7 @@ class _Run:
     disturb: np.random.Generator | None
     working: str | None
     may_write: bool
+    flush: bool = False
 
     # ---- values
     def inputs(self, inputs: Iterable[Input], values: Mapping[str, Array]) -> dict[str, Array]:
@@ -104,7 +114,7 @@ class _Run:
                 found[given.name] = groups[given.alias].reshape(values[given.name].shape)
                 continue
             array = self.cast(values[given.name], given.type)
-            array = self.disturbed(array, given.type)
+            array = self.flushed(self.disturbed(array, given.type), given.type)
             if self.may_write and np.shares_memory(array, values[given.name]):
                 array = array.copy()
             found[given.name] = array
@@ -146,6 +156,15 @@ class _Run:
             return array
         turned = (array == 0) & (self.disturb.integers(0, 2, array.shape) == 1)
         found: Array = np.where(turned, -array, array)
+        return found
+
+    def flushed(self, array: Array, declared: Type) -> Array:
+        """Without the subnormal numbers of the declared dtype, where that is asked for."""
+        if not self.flush or not isinstance(declared, Dense | Csr) or not is_float(declared.dtype):
+            return array
+        wide = array.astype(np.float64)
+        tiny = np.abs(wide) < smallest_normal(declared.dtype)
+        found: Array = np.where(tiny, np.copysign(0.0, wide), wide).astype(array.dtype)
         return found
 
     # ---- nodes
@@ -191,7 +210,7 @@ class _Run:
         array = self.cast(result, declared)
         if node.views is not None:
             return array
-        array = self.signed(self.disturbed(array, declared))
+        array = self.flushed(self.signed(self.disturbed(array, declared)), declared)
         if self.may_write and any(_share(array, operand) for operand in operands):
             array = array.copy()
         return array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from engine.executors.outcome import Array, Outcome, Status
@@ -14,7 +14,7 @@ from engine.ops import OPS
 from engine.oracles.referee import Referee
 from engine.oracles.undefined import spread, undefined_values
 
-__all__ = ["BASELINE", "Comparison", "Gradients", "framework_of"]
+__all__ = ["BASELINE", "Comparison", "Counterpart", "Gradients", "framework_of"]
 
 # The mode of each framework that its compiled modes are measured against.
 BASELINE = {"torch": "torch-eager", "mindspore": "mindspore-pynative"}
@@ -36,12 +36,30 @@ class Gradients:
 
 
 @dataclass(frozen=True)
+class Counterpart:
+    """Another program that must answer the same as the case, run in the same modes.
+
+    `words`: what it is, after "the same call" ("as ops.sum(x)"). `is_other_form`: it differs in
+    call forms only, which the documentation makes equal. `referee`: of its first call.
+    """
+
+    words: str
+    case: Case
+    outcomes: Mapping[str, Outcome]
+    referee: Referee | None
+    is_other_form: bool
+
+
+@dataclass(frozen=True)
 class Comparison:
     """`referees`: one for each call of the plan.
 
     `lists_cpu(framework, node)`: whether the documentation of the form a node is written in lists
     CPU; None where it does not say. `promises_view`: whether it says that the result of a view
-    operator shares storage with its operand.
+    operator shares storage with its operand. `hung`: seconds without an answer, by mode, of a run
+    alone that was given ten times what the mode is known to need. `counterparts`: other programs
+    that must answer the same; run where a framework is doubted and nobody can testify. `versions`:
+    of the frameworks, where known.
     """
 
     case: Case
@@ -50,6 +68,9 @@ class Comparison:
     lists_cpu: Callable[[str, Node], bool | None]
     promises_view: Callable[[str, Node], bool] = lambda framework, node: framework == "torch"
     gradients: Gradients | None = None
+    hung: Mapping[str, float] = field(default_factory=dict)
+    counterparts: tuple[Counterpart, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def modes(self) -> tuple[str, ...]:
@@ -59,6 +80,11 @@ class Comparison:
     @cached_property
     def ok(self) -> tuple[str, ...]:
         return tuple(mode for mode in self.modes if self.outcomes[mode].status is Status.OK)
+
+    @property
+    def checks_state(self) -> bool:
+        """Whether the plan asks to look at storage, inputs after the call and global state."""
+        return bool({"state", "layout"}.intersection(self.case.plan.checks))
 
     def frameworks(self) -> Iterator[str]:
         yield from dict.fromkeys(framework_of(mode) for mode in self.modes)
@@ -77,20 +103,31 @@ class Comparison:
         """Values that depend on a random operator."""
         return spread(self.case.graph, lambda node: (spec := OPS.get(node.op)) and spec.random)
 
+    @cached_property
+    def draws_numbers(self) -> bool:
+        """Whether an operator uses a generator, be it for values that are sorted afterwards."""
+        specs = (OPS.get(node.op) for node in self.case.graph.nodes)
+        return any(one and (one.random or "sorted-draw" in one.tags) for one in specs)
+
     def unpromised_views(self, framework: str, name: str) -> tuple[str, ...]:
         """Operators that `name` depends on, whose result is written to or read as a view although
         the framework does not say that it is one."""
         graph = self.case.graph
-        needed = {name, *_ancestors(graph, name)}
+        needed = self.needed_for(name)
         written = {alias_root(graph, node.writes) for node in graph.nodes if node.writes}
         return tuple(
             node.op
             for node in graph.nodes
             if node.views
-            and node.name in needed | _aliases(graph, needed)
+            and node.name in needed
             and alias_root(graph, node.views) in written
             and not self.promises_view(framework, node)
         )
+
+    def needed_for(self, name: str) -> frozenset[str]:
+        """The values that `name` depends on, and all that share storage with one of them."""
+        needed = {name, *_ancestors(self.case.graph, name)}
+        return frozenset(needed | _aliases(self.case.graph, needed))
 
     def all_accused(self, framework: str, wrong: Collection[str]) -> bool:
         """Whether no mode of the framework answered otherwise."""

@@ -9,9 +9,9 @@ from engine.ir.graph import Node
 from engine.ir.types import Dense
 from engine.oracles.comparison import BASELINE, Comparison, framework_of
 from engine.oracles.keys import normalise
-from engine.oracles.verdict import Divergence, Kind
+from engine.oracles.verdict import Divergence, Doubt, Kind
 
-__all__ = ["deaths", "internal_errors", "raises"]
+__all__ = ["deaths", "hangs", "internal_errors", "raises"]
 
 # PyTorch asks for a report wherever this is printed, whatever the input was.
 _INTERNAL = "INTERNAL ASSERT FAILED"
@@ -52,9 +52,28 @@ def deaths(comparison: Comparison) -> Iterator[Divergence | str]:
                 message=signal,
                 evidence=(f"the process was killed by {signal} while it ran the case alone",),
             )
+
+
+def hangs(comparison: Comparison) -> Iterator[Divergence | str]:
+    """A run that did not come back, alone and at ten times what its mode is known to need."""
     for mode in comparison.modes:
-        if comparison.outcomes[mode].status is Status.TIMEOUT:
+        outcome = comparison.outcomes[mode]
+        if outcome.status is not Status.TIMEOUT:
+            continue
+        if mode not in comparison.hung or not comparison.ok:
             yield f"{mode} missed its deadline; a hang counts only when it repeats alone"
+            continue
+        yield Divergence(
+            Kind.HANG,
+            framework_of(mode),
+            (mode,),
+            node=outcome.failure.node if outcome.failure else "",
+            call=_call_of(outcome.failure),
+            evidence=(
+                f"no answer within {comparison.hung[mode]:.0f} s, alone in a fresh process",
+                f"the same call works in {' and '.join(comparison.ok)}",
+            ),
+        )
 
 
 def internal_errors(comparison: Comparison) -> Iterator[Divergence | str]:
@@ -129,7 +148,9 @@ def _everywhere(
     others = [mode for mode in comparison.ok if framework_of(mode) != framework]
     documented = nodes and all(comparison.lists_cpu(framework, node) is True for node in nodes)
     if not (documented and others and _has_ordinary_dtypes(comparison, nodes)):
-        yield f"{framework} raises in every mode and does not promise this call on CPU"
+        said = f"{framework} raises in every mode and does not promise this call on CPU"
+        refused = any(comparison.lists_cpu(framework, node) is False for node in nodes)
+        yield said if refused else Doubt(said, framework=framework)
         return
     yield Divergence(
         Kind.DOCUMENTED,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
 from engine.executors.outcome import Status
-from engine.oracles import crash, numerical, state
+from engine.oracles import calls, counterparts, crash, layout, numerical, state
 from engine.oracles.comparison import BASELINE, Comparison
 from engine.oracles.keys import normalise
-from engine.oracles.verdict import Divergence, Kind, Ruling, Verdict
+from engine.oracles.limits import KnownLimit, limit_of
+from engine.oracles.verdict import Divergence, Doubt, Kind, Ruling, Verdict
 
 __all__ = ["ORACLES", "PHRASES", "describe", "judge", "modes_in_words"]
 
@@ -18,16 +20,22 @@ Oracle: TypeAlias = "Callable[[Comparison], Iterator[Divergence | str]]"
 # An oracle yields divergences that count and sentences about what it could not decide.
 ORACLES: dict[str, Oracle] = {
     "native death": crash.deaths,
+    "hang": crash.hangs,
     "internal error": crash.internal_errors,
     "raises": crash.raises,
     "metadata": numerical.metadata,
     "values": numerical.values,
     "gradients": numerical.gradients,
+    "repeated calls": calls.repeated_calls,
     "inputs after the call": state.inputs_after,
+    "shared storage": layout.promised_storage,
+    "strides": layout.promised_strides,
     "global state": state.moved_state,
+    "counterpart": counterparts.counterparts,
 }
 _WORST_FIRST = (
     Kind.DIED,
+    Kind.HANG,
     Kind.INTERNAL,
     Kind.STRUCTURE,
     Kind.SHAPE,
@@ -55,27 +63,55 @@ def judge(comparison: Comparison) -> Verdict:
     """
     divergences: list[Divergence] = []
     notes: list[str] = []
+    doubted: set[str] = set()
     for name, oracle in ORACLES.items():
         for said in oracle(comparison):
             if isinstance(said, Divergence):
                 divergences.append(said)
-            else:
-                notes.append(f"{name}: {said}")
-    divergences = _unmasked(divergences)
+                continue
+            notes.append(f"{name}: {said}")
+            if isinstance(said, Doubt):
+                doubted.add(said.framework)
+    divergences = _told_once(_unmasked(divergences))
     divergences.sort(key=lambda one: _WORST_FIRST.index(one.kind))
+    divergences, limits = _beyond_limits(comparison, divergences)
+    notes = [*(f"known limit: {one.name}: {one.says} ({one.source})" for one in limits), *notes]
+    made = replace(
+        _ruled(comparison, divergences, notes),
+        notes=tuple(notes),
+        limits=tuple(one.name for one in limits),
+    )
+    return made if made.failed else replace(made, doubted=frozenset(doubted))
+
+
+def _ruled(comparison: Comparison, divergences: list[Divergence], notes: list[str]) -> Verdict:
     if divergences:
-        reason = describe(divergences[0])
-        return Verdict(Ruling.FAIL, reason, tuple(divergences), tuple(notes))
+        return Verdict(Ruling.FAIL, describe(divergences[0]), tuple(divergences))
     baseline = comparison.outcomes.get(BASELINE["torch"])
     if baseline is not None and baseline.status is not Status.OK:
         failure = baseline.failure
         said = normalise(failure.type, failure.message) if failure else baseline.status
-        return Verdict(Ruling.ILLEGAL, f"torch-eager: {said}", (), tuple(notes))
+        return Verdict(Ruling.ILLEGAL, f"torch-eager: {said}")
     if not comparison.ok:
-        return Verdict(Ruling.INCONCLUSIVE, "no mode answered", (), tuple(notes))
+        return Verdict(Ruling.INCONCLUSIVE, "no mode answered")
     if notes:
-        return Verdict(Ruling.INCONCLUSIVE, notes[0], (), tuple(notes))
-    return Verdict(Ruling.PASS, f"{len(comparison.ok)} modes agree", (), ())
+        return Verdict(Ruling.INCONCLUSIVE, notes[0])
+    return Verdict(Ruling.PASS, f"{len(comparison.ok)} modes agree")
+
+
+def _beyond_limits(
+    comparison: Comparison, divergences: list[Divergence]
+) -> tuple[list[Divergence], list[KnownLimit]]:
+    """The divergences that no known limit covers, and the limits that cover the others."""
+    kept: list[Divergence] = []
+    limits: dict[str, KnownLimit] = {}
+    for one in divergences:
+        limit = limit_of(comparison, one)
+        if limit is None:
+            kept.append(one)
+        else:
+            limits[limit.name] = limit
+    return kept, list(limits.values())
 
 
 def describe(divergence: Divergence) -> str:
@@ -134,3 +170,15 @@ def _unmasked(divergences: list[Divergence]) -> list[Divergence]:
         if one.kind in (Kind.SHAPE, Kind.DTYPE, Kind.STRUCTURE)
         or not any((one.value, mode) in explained for mode in one.modes)
     ]
+
+
+def _told_once(divergences: list[Divergence]) -> list[Divergence]:
+    """Drop what another oracle said of the same mode, kind and value already."""
+    told: set[tuple[Kind, str, str]] = set()
+    kept = []
+    for one in divergences:
+        seen = {(one.kind, one.value, mode) for mode in one.modes}
+        if not one.value or not told.issuperset(seen):
+            kept.append(one)
+        told |= seen
+    return kept

@@ -9,15 +9,19 @@ import numpy.typing as npt
 
 from engine.executors.outcome import Array
 from engine.ir.types import COMPLEX, is_float, numpy_dtype
-from engine.oracles.referee import Floats, Referee, as_float64
+from engine.oracles.referee import Floats, Referee, as_float64, distance
 
 __all__ = [
     "ACCUMULATING_MARGIN",
     "CLEARLY",
     "DEFAULT_TOLERANCE",
+    "GRADE_MARGIN",
     "MARGIN",
     "Gap",
+    "asserted_tolerance",
     "gap",
+    "grade_of",
+    "greatest_of",
     "nonfinite_classes",
     "tolerance_of",
 ]
@@ -33,6 +37,11 @@ DEFAULT_TOLERANCE: dict[str, tuple[float, float]] = {
 # A difference counts when it exceeds the default tolerance, and the floor, clearly.
 CLEARLY = 4.0
 MARGIN = 16.0
+# What float64 must be better than: an error of more than a sixteenth of float32's unit in the last
+# place, and ten thousand times the noise floor, is that of a calculation in float32.
+_FLOAT32_GRADE = 2.0**-23 / 16
+_GRADE_LEAST = 1e-10
+GRADE_MARGIN = 1e4
 # Sums of many terms: algorithms of the same quality (Winograd, blocked, pairwise) differ by more.
 ACCUMULATING_MARGIN = 48.0
 Classes = npt.NDArray[np.int8]
@@ -45,13 +54,17 @@ class Gap:
     `units`: greatest error over the finite elements, in units of what is allowed there (tolerance
     and floor together), so that more than 1 counts. `raw`: that element's absolute error.
     `nonfinite`: elements whose class (finite, NaN, +Inf, -Inf) is wrong although neither rounding
-    nor overflow explains it. `worst`: index of the worst element.
+    nor overflow explains it. `worst`: index of the worst element. `excused`: greatest error that
+    only the noise floor excuses, 0 where there is none, inf for a wrong class; `floor`: how far
+    float64 itself moves there.
     """
 
     units: float
     raw: float
     nonfinite: int
     worst: tuple[int, ...]
+    excused: float = 0.0
+    floor: float = 0.0
 
     @property
     def counts(self) -> bool:
@@ -61,6 +74,11 @@ class Gap:
 def tolerance_of(dtype: str) -> tuple[float, float]:
     """Default (rtol, atol) of a dtype; exact for integers and bool."""
     return DEFAULT_TOLERANCE.get(dtype, (0.0, 0.0))
+
+
+def asserted_tolerance(dtype: str) -> tuple[float, float]:
+    """(rtol, atol) by which a script tells right from wrong: in float64, better than float32."""
+    return (_FLOAT32_GRADE, _GRADE_LEAST) if dtype == "float64" else tolerance_of(dtype)
 
 
 def nonfinite_classes(array: Floats) -> Classes:
@@ -82,45 +100,67 @@ def gap(answer: Array, dtype: str, referee: Referee, name: str) -> Gap | None:
     if seen.shape != exact.shape:
         return None
     with np.errstate(all="ignore"):
+        error = distance(answer, referee.exact[name])
+        magnitude = _magnitude(exact, dtype)
         rtol, atol = tolerance_of(dtype)
-        allowed = CLEARLY * (atol + rtol * _magnitude(exact, dtype))
-        error = np.abs(seen - exact)
+        allowed = CLEARLY * (atol + rtol * magnitude)
+        least = np.minimum(allowed, grade_of(magnitude)) if dtype == "float64" else allowed
         classes, wanted = nonfinite_classes(seen), nonfinite_classes(exact)
         if dtype in COMPLEX:
             # Which part is NaN or infinite is not agreed on (C99, annex G, is not C++).
             classes, wanted = np.where((classes | wanted) > 0, (1, 1), (classes, wanted))
         finite = (classes == 0) & (wanted == 0)
-        suspicious = bool((error[finite] > allowed[finite]).any()) or bool(
-            (classes != wanted).any()
-        )
-        if not suspicious:
+        if not (error[finite] > least[finite]).any() and not (classes != wanted).any():
             scaled = error / np.where(allowed > 0, allowed, 1)
-            units, _, worst = _greatest(scaled, finite)
-            raw = float(error[worst]) if worst or not error.ndim else 0.0
-            return Gap(units if allowed.any() else 0.0, raw, 0, worst)
+            units, worst = _greatest(scaled, finite)
+            return Gap(units if allowed.any() else 0.0, _at(error, worst), 0, worst)
         floor = referee.floor(name)
         if dtype in COMPLEX:
             floor = np.broadcast_to(floor.max(axis=-1, keepdims=True), floor.shape)
-        smoothed = np.maximum(floor, _typical(floor))
-        margin = ACCUMULATING_MARGIN if referee.accumulates else MARGIN
-        limit = np.maximum(allowed, margin * smoothed)
+        limit = _limit(allowed, magnitude, floor, dtype, accumulates=referee.accumulates)
         ratio = np.where(
             limit > 0, error / np.where(limit > 0, limit, 1), np.where(error > 0, 2.0, 0)
         )
-        units, _, worst = _greatest(ratio, finite)
-        wrong = (classes != wanted) & ~_excused(referee, name, classes, exact, floor, dtype)
+        units, worst = _greatest(ratio, finite)
+        excused = _excused(referee, name, classes, exact, floor, dtype)
+        wrong = (classes != wanted) & ~excused
     count = int(wrong.sum())
     if count:
         first = np.argwhere(wrong)
         worst = tuple(int(one) for one in (first[0] if len(first) else ()))
-    raw = (
-        float(error[worst])
-        if error.size and worst != ()
-        else float(error)
-        if error.ndim == 0
-        else 0.0
-    )
-    return Gap(units, raw, count, worst)
+    raw = _at(error, worst)
+    if units > 1 or count:
+        return Gap(units, raw, count, worst)
+    if (classes != wanted).any():
+        return Gap(units, raw, 0, worst, np.inf, np.inf)
+    _, place = _greatest(np.where(error > allowed, error, 0.0), finite)
+    if not _at(error, place) > _at(allowed, place):
+        return Gap(units, raw, 0, worst)
+    return Gap(units, raw, 0, worst, _at(error, place), _at(floor, place))
+
+
+def grade_of(magnitude: Floats) -> Floats:
+    """The least error of a calculation in float32, by the magnitude of what was to come out."""
+    return np.maximum(_FLOAT32_GRADE * magnitude, _GRADE_LEAST)
+
+
+def _limit(
+    allowed: Floats, magnitude: Floats, floor: Floats, dtype: str, *, accumulates: bool
+) -> Floats:
+    """The error at which a difference begins to count; `allowed` is by the default tolerance."""
+    smoothed = np.maximum(floor, _typical(floor))
+    margin = ACCUMULATING_MARGIN if accumulates else MARGIN
+    limit = np.maximum(allowed, margin * smoothed)
+    if dtype == "float64":
+        limit = np.minimum(limit, np.maximum(grade_of(magnitude), GRADE_MARGIN * smoothed))
+    return limit
+
+
+def _at(array: Floats, place: tuple[int, ...]) -> float:
+    """The element at a place; 0 for the place of an array without elements."""
+    if array.ndim and not place:
+        return 0.0
+    return float(array[place])
 
 
 def _magnitude(exact: Floats, dtype: str) -> Floats:
@@ -138,12 +178,13 @@ def _excused(
     working = nonfinite_classes(as_float64(referee.working[name]))
     excused = (working == classes) | np.isinf(floor)
     if is_float(dtype):
-        greatest = _greatest_of(dtype)
+        greatest = greatest_of(dtype)
         excused |= np.abs(exact) > greatest / 4
     return np.asarray(excused)
 
 
-def _greatest_of(dtype: str) -> float:
+def greatest_of(dtype: str) -> float:
+    """The greatest finite number of a floating dtype."""
     import ml_dtypes  # the only finfo that knows bfloat16
 
     return float(ml_dtypes.finfo(numpy_dtype(dtype)).max)  # type: ignore[no-untyped-call]
@@ -154,11 +195,11 @@ def _typical(floor: Floats) -> float:
     return float(finite.mean()) if finite.size else 0.0
 
 
-def _greatest(values: Floats, where: npt.NDArray[np.bool_]) -> tuple[float, float, tuple[int, ...]]:
+def _greatest(values: Floats, where: npt.NDArray[np.bool_]) -> tuple[float, tuple[int, ...]]:
+    """The greatest of some elements and its place; 0 and no place where there is none."""
     if not where.any():
-        return 0.0, 0.0, ()
+        return 0.0, ()
     masked = np.where(where, values, -1.0)
     masked = np.where(np.isnan(masked), -1.0, masked)
     place = np.unravel_index(int(masked.argmax()), masked.shape)
-    greatest = float(masked[place])
-    return greatest, greatest, tuple(int(one) for one in place)
+    return float(masked[place]), tuple(int(one) for one in place)

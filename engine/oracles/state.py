@@ -97,17 +97,22 @@ _SAID = {
 
 
 def moved_state(comparison: Comparison) -> Iterator[Divergence | str]:
-    """Global flags and generators that the call moved although nothing in it is random."""
-    if comparison.random_values:
-        return
-    still = {mode for mode in comparison.ok if not comparison.outcomes[mode].moved}
-    for mode in comparison.ok:
-        moved = comparison.outcomes[mode].moved
-        if moved and comparison.witnesses(mode, still):
+    """Global flags that the call moved, and generators where nothing in it is random."""
+    moved = {mode: _moved(comparison, mode) for mode in comparison.ok}
+    still = {mode for mode, names in moved.items() if not names}
+    for mode, names in moved.items():
+        if names and comparison.witnesses(mode, still):
             yield Divergence(
                 Kind.MOVED,
                 framework_of(mode),
                 (mode,),
-                message=", ".join(moved),
-                evidence=(f"{mode} changed {', '.join(moved)}",),
+                message=", ".join(names),
+                evidence=(f"{mode} changed {', '.join(names)}",),
             )
+
+
+def _moved(comparison: Comparison, mode: str) -> tuple[str, ...]:
+    names = comparison.outcomes[mode].moved
+    if not comparison.draws_numbers:
+        return names
+    return tuple(name for name in names if not name.endswith(("generator", "seed")))

@@ -87,13 +87,13 @@ def _is_place(node: Node, graph: Graph, values: Mapping[str, Array]) -> bool:
 
 def _has_equals(array: Array, axis: int | None) -> bool:
     """Whether any two values along an axis (of the whole array for None) are equal, or both NaN."""
-    wide = as_float64(array)
+    wide = array if array.dtype.kind in "biu" else as_float64(array)
     if wide.ndim == 0 or wide.size < 2:
         return False
     ordered = np.sort(wide.ravel() if axis is None else wide, axis=-1 if axis is None else axis)
     ordered = ordered if axis is None else np.moveaxis(ordered, axis, -1)
     left, right = ordered[..., 1:], ordered[..., :-1]
-    return bool(((left == right) | (np.isnan(left) & np.isnan(right))).any())
+    return bool(((left == right) | ((left != left) & (right != right))).any())  # NaN differs
 
 
 def _is_cast(node: Node) -> bool:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from engine.finding import Symptom
 
-__all__ = ["Divergence", "Kind", "Ruling", "Verdict"]
+__all__ = ["Divergence", "Doubt", "Kind", "Ruling", "Verdict"]
 
 
 class Ruling(StrEnum):
@@ -91,14 +91,35 @@ class Divergence:
         )
 
 
+class Doubt(str):
+    """A sentence about an answer that is wrong by one referee's word alone.
+
+    `framework`: whose answer it is; a program that must answer the same may testify.
+    """
+
+    __slots__ = ("framework",)
+    framework: str
+
+    def __new__(cls, text: str, *, framework: str) -> Doubt:
+        made = super().__new__(cls, text)
+        made.framework = framework
+        return made
+
+
 @dataclass(frozen=True)
 class Verdict:
-    """The ruling over one case, with what every oracle had to say."""
+    """The ruling over one case, with what every oracle had to say.
+
+    `doubted`: frameworks with an answer that nobody could testify about. `limits`: names of the
+    known limits that covered a divergence.
+    """
 
     ruling: Ruling
     reason: str
     divergences: tuple[Divergence, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    doubted: frozenset[str] = frozenset()
+    limits: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:

@@ -28,12 +28,11 @@ from engine.ir.text import parse_case
 from engine.ir.types import DTYPES, Dense, numpy_dtype
 from engine.ir.values import materialise
 from engine.literals import array_text, input_lines
-from engine.oracles import crash, numerical, state
 from engine.oracles.comparison import Comparison, Gradients
 from engine.oracles.verdict import Divergence, Kind
 from engine.script import STATE, write_script
-from engine.script_run import Ending, dies_of, run_script
-from engine.trial import _referees
+from engine.script_run import PATIENCE, Ending, dies_of, hangs_for, run_script
+from engine.trial import referees_of
 
 PLAIN = """case 1
 graph plain
@@ -46,8 +45,6 @@ plan
   gradient reverse
   check values gradients state
 """
-# No oracle yields these; see `test_kinds_without_a_script_are_never_yielded`.
-UNUSED = {Kind.HANG, Kind.LAYOUT}
 VALUE = {
     Kind.DTYPE: "v1",
     Kind.SHAPE: "v1",
@@ -55,6 +52,7 @@ VALUE = {
     Kind.VALUES: "v1",
     Kind.SECOND_CALL: "v1",
     Kind.WRITE_LOST: "x",
+    Kind.LAYOUT: "v1",
     Kind.INPUT_CHANGED: "x",
     Kind.GRADIENT: "gradient of x",
     Kind.GRADIENT_NONFINITE: "gradient of x",
@@ -76,7 +74,7 @@ def comparison_of(
     return Comparison(
         case,
         {one.mode: one for one in outcomes.values()},
-        _referees(case, blobs or {}),
+        referees_of(case, blobs or {}),
         lambda framework, node: True,
         gradients=Gradients(exact, lambda: (), lambda name, index: True),
     )
@@ -112,8 +110,9 @@ def assert_is_standalone(script: str, divergence: Divergence) -> None:
             roots |= {alias.name.split(".")[0] for alias in node.names}
         if isinstance(node, ast.ImportFrom):
             roots.add((node.module or "").split(".")[0])
-    assert roots == {"numpy", divergence.framework}
-    says = "assert" in script or "AssertionError" in script or dies_of("SIGSEGV") in script
+    assert roots - {"faulthandler"} == {"numpy", divergence.framework}
+    said = ("assert", "AssertionError", dies_of("SIGSEGV"), hangs_for(PATIENCE))
+    says = any(one in script for one in said)
     assert says
     assert script.rstrip().endswith('print("no difference")')
     assert "open(" not in script
@@ -121,7 +120,7 @@ def assert_is_standalone(script: str, divergence: Divergence) -> None:
 
 # --------------------------------------------------------------------------------- every kind
 @pytest.mark.parametrize("mode", [one for modes in MODES.values() for one in modes])
-@pytest.mark.parametrize("kind", [one for one in Kind if one not in UNUSED])
+@pytest.mark.parametrize("kind", list(Kind))
 def test_every_kind_has_a_standalone_script(kind: Kind, mode: str) -> None:
     message = MESSAGE.get(kind, "")
     if kind is Kind.MOVED and mode.startswith("mindspore"):
@@ -135,9 +134,35 @@ def test_every_kind_has_a_standalone_script(kind: Kind, mode: str) -> None:
     assert compiled is None or script.count(compiled) == 1
 
 
-def test_kinds_without_a_script_are_never_yielded() -> None:
-    sources = "".join(Path(str(one.__file__)).read_text() for one in (crash, numerical, state))
-    assert not [kind for kind in UNUSED if f"Kind.{kind.name}" in sources]
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        ("a contiguous result is strided", "assert got.is_contiguous()"),
+        ("a copy shares its operand's storage", "assert not shares"),
+        ("a view has storage of its own", "assert shares"),
+    ],
+)
+def test_a_promised_layout_is_asserted_as_it_was_promised(message: str, wanted: str) -> None:
+    assert wanted in script_of(PLAIN, Kind.LAYOUT, message=message)
+
+
+def test_a_hang_is_ended_by_the_watchdog_of_the_script() -> None:
+    script = script_of(PLAIN, Kind.HANG)
+    assert f"faulthandler.dump_traceback_later({PATIENCE}, exit=True)" in script
+    waiting = "import faulthandler, time\nfaulthandler.dump_traceback_later(0.2, exit=True)\n"
+    ran = run_script(f"{waiting}print({hangs_for(PATIENCE)!r}, flush=True)\ntime.sleep(30)\n")
+    assert ran.reproduced
+
+
+def test_integers_are_compared_exactly() -> None:
+    text = PLAIN.replace("float32", "int64").replace(
+        "[0.1, -0.2, nan, inf, -inf, 1e-7] requires_grad", "[1, 2, 3, 4, 5, 9007199254740993]"
+    )
+    text = text.replace("exp(x)", "neg(x)").replace("  gradient reverse\n", "")
+    script = script_of(text.replace(" gradients", ""), Kind.VALUES)
+    assert "np.testing.assert_array_equal(got, expected)" in script
+    assert "9007199254740993" in script
+    assert ".double()" not in script
 
 
 def test_the_baseline_is_shown_uncompiled_before_the_raise() -> None:

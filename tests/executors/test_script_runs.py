@@ -14,7 +14,7 @@ from engine.oracles.referee import Referee
 from engine.oracles.verdict import Divergence, Kind
 from engine.script import write_script
 from engine.script_run import ScriptRun, run_script
-from engine.trial import _referees
+from engine.trial import referees_of
 
 pytestmark = [
     pytest.mark.framework,
@@ -66,7 +66,7 @@ def comparison_of(case: Case, gradient: Array | None = None) -> Comparison:
     if gradient is not None:
         gradients = Gradients({"x": gradient}, lambda: (), lambda name, index: True)
     return Comparison(
-        case, {}, _referees(case, {}), lambda framework, node: True, gradients=gradients
+        case, {}, referees_of(case, {}), lambda framework, node: True, gradients=gradients
     )
 
 
@@ -83,7 +83,7 @@ def assert_quiet(run: ScriptRun) -> None:
 
 def mistaken(case: Case) -> Comparison:
     """A referee that is wrong, so that the frameworks look as if they were."""
-    referee: Referee = _referees(case, {})[0]
+    referee: Referee = referees_of(case, {})[0]
     wrong = {name: array.astype(np.float64) + 1 for name, array in referee.exact.items()}
     referee.__dict__["exact"] = wrong
     return Comparison(case, {}, (referee,), lambda framework, node: True)

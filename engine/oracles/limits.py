@@ -1,0 +1,158 @@
+"""Known limits: behaviour that a framework documents, declared once, with source and expiry.
+
+A divergence that a limit covers is no finding; the ruling names the limit instead. A limit says
+what the documentation says, never that a bug is tiresome: those are for people to suppress.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.executors.outcome import Array
+from engine.ir.graph import Node
+from engine.ir.types import Dense, is_float
+from engine.oracles.comparison import BASELINE, Comparison
+from engine.oracles.numeric import greatest_of
+from engine.oracles.referee import as_float64
+from engine.oracles.verdict import Divergence, Kind
+
+__all__ = ["LIMITS", "KnownLimit", "limit_of"]
+
+
+@dataclass(frozen=True)
+class KnownLimit:
+    """`says`: the documentation's words; `source`: where. `expires`: the first version of the
+    framework for which somebody must look again; from then on the limit covers nothing. `modes`:
+    what may be accused, any where empty. `holds`: whether it is this behaviour that was seen."""
+
+    name: str
+    framework: str
+    kinds: tuple[Kind, ...]
+    says: str
+    source: str
+    expires: str
+    holds: Callable[[Comparison, Divergence], bool]
+    modes: tuple[str, ...] = ()
+
+    def covers(self, comparison: Comparison, divergence: Divergence) -> bool:
+        version = comparison.versions.get(self.framework, "")
+        return (
+            divergence.framework == self.framework
+            and divergence.kind in self.kinds
+            and (not self.modes or set(divergence.modes) <= set(self.modes))
+            and not (version and _numbers(version) >= _numbers(self.expires))
+            and self.holds(comparison, divergence)
+        )
+
+
+def limit_of(comparison: Comparison, divergence: Divergence) -> KnownLimit | None:
+    """The limit that covers a divergence, if one does."""
+    return next((one for one in LIMITS if one.covers(comparison, divergence)), None)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version: (2, 13, 0) of "2.13.0+cpu"."""
+    numbers = []
+    for part in version.split("+", 1)[0].split("."):
+        if not part.isdigit():
+            break
+        numbers.append(int(part))
+    return tuple(numbers)
+
+
+def _nodes_before(comparison: Comparison, divergence: Divergence) -> Iterable[Node]:
+    """The nodes that the value in question depends on; all where none is named."""
+    graph = comparison.case.graph
+    name = divergence.value.removeprefix("gradient of ")
+    if name not in graph.by_name:
+        return graph.nodes
+    needed = comparison.needed_for(name)
+    return tuple(node for node in graph.nodes if node.name in needed)
+
+
+def _is_written_in_place(comparison: Comparison, divergence: Divergence) -> bool:
+    return any(node.writes for node in _nodes_before(comparison, divergence))
+
+
+def _overflows_on_the_way(comparison: Comparison, divergence: Divergence) -> bool:
+    """Whether eager mode itself has an infinity or NaN there, from operands whose squares or cubes
+    leave the range of their dtype."""
+    if BASELINE["torch"] not in divergence.modes or divergence.call >= len(comparison.referees):
+        return False
+    referee = comparison.referees[divergence.call]
+    types = referee.case.graph.types
+    for node in _nodes_before(comparison, divergence):
+        for name in node.operands:
+            declared = types[name] if name else None
+            if name and isinstance(declared, Dense) and is_float(declared.dtype):
+                finite = _finite(referee.exact[name])
+                if (finite > greatest_of(declared.dtype) ** (1 / 3)).any():
+                    return bool(np.isfinite(as_float64(referee.exact[divergence.value])).all())
+    return False
+
+
+def _is_given_nonfinite(comparison: Comparison, divergence: Divergence) -> bool:
+    """Whether a decomposition is given an infinity or NaN."""
+    if divergence.call >= len(comparison.referees):
+        return False
+    exact = comparison.referees[divergence.call].exact
+    return any(
+        not np.isfinite(as_float64(exact[name])).all()
+        for node in _nodes_before(comparison, divergence)
+        if node.op in _DECOMPOSITIONS
+        for name in node.operands
+        if name
+    )
+
+
+def _finite(array: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    wide = np.abs(as_float64(array))
+    return np.asarray(wide[np.isfinite(wide)])
+
+
+_DECOMPOSITIONS = ("cholesky", "det", "inverse", "logdet", "solve", "svdvals")
+_ACCURACY = "docs.pytorch.org/docs/stable/notes/numerical_accuracy.html"
+
+LIMITS: tuple[KnownLimit, ...] = (
+    KnownLimit(
+        name="mindspore: no in-place operations in graph mode on CPU",
+        framework="mindspore",
+        kinds=(
+            *(Kind.WRITE_LOST, Kind.VALUES, Kind.NONFINITE),
+            *(Kind.GRADIENT, Kind.GRADIENT_NONFINITE),
+        ),
+        modes=("mindspore-graph",),
+        says="All modes of CPU and GPU with graph mode are not supported in-place operations yet.",
+        source="mindspore.Tensor, Note",
+        expires="2.11",
+        holds=_is_written_in_place,
+    ),
+    KnownLimit(
+        name="torch: intermediate overflow in every mode",
+        framework="torch",
+        kinds=(Kind.NONFINITE,),
+        says=(
+            "When inputs contain large values such that intermediate results may overflow the range"
+            " of the used datatype, the end result may overflow too, even though it is"
+            " representable in the original datatype."
+        ),
+        source=f"{_ACCURACY}, Extremal values",
+        expires="2.14",
+        holds=_overflows_on_the_way,
+    ),
+    KnownLimit(
+        name="torch: decompositions of non-finite matrices",
+        framework="torch",
+        kinds=(Kind.NONFINITE, Kind.VALUES, Kind.RAISES),
+        says=(
+            "The external libraries (backends) that torch.linalg uses provide no guarantees on"
+            " their behaviour when the inputs have non-finite values like inf or NaN."
+        ),
+        source=f"{_ACCURACY}, Linear algebra (torch.linalg)",
+        expires="2.14",
+        holds=_is_given_nonfinite,
+    ),
+)

@@ -1,0 +1,43 @@
+"""What the frameworks' documentation promises about storage and strides: data, with its source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["COPIES", "ROW_MAJOR", "VIEWS"]
+
+# Operators whose result never shares storage with an operand, and where the framework says so.
+COPIES: Mapping[str, Mapping[str, str]] = {
+    "torch": {
+        "clone": "torch.clone: returns a copy of input",
+        "flip": "torch.flip: makes a copy of input's data",
+        "index_select": "torch.index_select: the returned tensor does not use the same storage",
+        "masked_select": "torch.masked_select: the returned tensor does not use the same storage",
+        "slice_scatter": "torch.slice_scatter: returns a tensor with fresh storage",
+        "select_scatter": "torch.select_scatter: returns a tensor with fresh storage",
+        "diagonal_scatter": "torch.diagonal_scatter: returns a tensor with fresh storage",
+    },
+    "mindspore": {"clone": "mindspore.Tensor.copy: return a copy of the tensor"},
+}
+
+# Operators whose result always shares the storage of the operand it views, with that operand's
+# strides carried over. `reshape`, `flatten` and `contiguous` may answer with a copy.
+_LISTED = "Tensor Views (docs.pytorch.org/docs/stable/tensor_view.html) lists it"
+VIEWS: Mapping[str, Mapping[str, str]] = {
+    "torch": dict.fromkeys(
+        (
+            *("permute", "transpose", "movedim", "unsqueeze", "squeeze", "expand", "view"),
+            *("unflatten", "slice", "select", "narrow", "split", "chunk", "unbind", "diagonal"),
+            *("unfold", "detach"),
+        ),
+        _LISTED,
+    ),
+}
+
+# Operators whose result is contiguous, row by row, whatever the layout of the operand.
+ROW_MAJOR: Mapping[str, Mapping[str, str]] = {
+    "torch": {"contiguous": "torch.Tensor.contiguous: returns a contiguous in memory tensor"},
+    "mindspore": {
+        "contiguous": "mindspore.Tensor.contiguous: converts to a continuous-memory tensor"
+    },
+}
