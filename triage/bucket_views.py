@@ -149,15 +149,18 @@ def add_label(request: HttpRequest, uuid: UUID) -> HttpResponse:
     if form.is_valid():
         names = form.cleaned_data["name"].split(",")
         tell(request, services.add_labels([bucket], names=names, who=person(request)))
-    return redirect(bucket)
+    else:
+        messages.error(request, "A label has 1 to 40 characters.")
+    return row_or_back(request, bucket)
 
 
 @require_POST
 def remove_label(request: HttpRequest, uuid: UUID, pk: int) -> HttpResponse:
     bucket = load_bucket(uuid)
     label = get_object_or_404(Label, pk=pk)
-    tell(request, services.remove_label(bucket, label=label, who=person(request)))
-    return redirect(bucket)
+    done = services.remove_labels([bucket], names=[label.name], who=person(request))
+    tell(request, done)
+    return row_or_back(request, bucket)
 
 
 @require_POST

@@ -10,20 +10,21 @@ from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 
 from triage.models import Bucket
+from triage.selectors import buckets_for_lists
 
-__all__ = ["bucket_data", "csv_download", "json_download"]
+__all__ = ["csv_download", "json_download"]
 
 _EXPORT_PAGE = 500
 
 
-def csv_download(rows: QuerySet[Bucket]) -> StreamingHttpResponse:
-    """One line a bucket, under headings."""
-    return _download(_csv_lines(rows), "text/csv", "buckets.csv")
+def csv_download(rows: QuerySet[Bucket], *, site: str) -> StreamingHttpResponse:
+    """One line a bucket, under headings. `site`: what addresses of buckets begin with."""
+    return _download(_csv_lines(rows, site), "text/csv", "buckets.csv")
 
 
-def json_download(rows: QuerySet[Bucket]) -> StreamingHttpResponse:
-    """One list of objects."""
-    return _download(_json_parts(rows), "application/json", "buckets.json")
+def json_download(rows: QuerySet[Bucket], *, site: str) -> StreamingHttpResponse:
+    """One list of objects. `site`: what addresses of buckets begin with."""
+    return _download(_json_parts(rows, site), "application/json", "buckets.json")
 
 
 class _Echo:
@@ -35,51 +36,72 @@ class _Echo:
 
 _EXPORT_COLUMNS = (
     "id",
+    "url",
     "title",
+    "verdict",
     "symptom",
     "framework",
     "op",
     "status",
+    "status_reason",
+    "flag",
     "assignee",
     "labels",
     "findings",
     "impact",
+    "impact_reasons",
     "operators",
     "reproduced",
     "attempts",
     "first_seen",
     "last_seen",
-    "verdict",
 )
 
 
-def bucket_data(bucket: Bucket) -> dict[str, object]:
+def _bucket_data(bucket: Bucket, site: str) -> dict[str, object]:
     values = (
         str(bucket.uuid),
+        site + bucket.get_absolute_url(),
         bucket.title,
+        bucket.verdict,
         bucket.symptom,
         bucket.framework,
         bucket.op,
         bucket.status,
+        bucket.status_reason,
+        bucket.flag,
         bucket.assignee.get_username() if bucket.assignee else "",
         ", ".join(label.name for label in bucket.labels.all()),
         bucket.count,
         bucket.impact,
+        "; ".join(f"{points}: {reason}" for points, reason in bucket.impact_points),
         bucket.minimised_nodes,
         bucket.reproduced,
         bucket.attempts,
         bucket.first_seen.isoformat(),
         bucket.last_seen.isoformat(),
-        bucket.verdict,
     )
     return dict(zip(_EXPORT_COLUMNS, values, strict=True))
 
 
-def _csv_lines(rows: QuerySet[Bucket]) -> Iterator[str]:
+def _pages(rows: QuerySet[Bucket]) -> Iterator[Bucket]:
+    """The rows as they are sorted when it begins, read in pages.
+
+    No query is open between two pages, so that a slow reader holds up neither a writer nor the
+    clearing of the log.
+    """
+    ids = list(rows.values_list("pk", flat=True))
+    for start in range(0, len(ids), _EXPORT_PAGE):
+        page = ids[start : start + _EXPORT_PAGE]
+        found = {bucket.pk: bucket for bucket in buckets_for_lists().filter(pk__in=page)}
+        yield from (found[pk] for pk in page if pk in found)
+
+
+def _csv_lines(rows: QuerySet[Bucket], site: str) -> Iterator[str]:
     writer = csv.writer(_Echo())
     yield writer.writerow(_EXPORT_COLUMNS)
-    for bucket in rows.iterator(chunk_size=_EXPORT_PAGE):
-        yield writer.writerow([_harmless(value) for value in bucket_data(bucket).values()])
+    for bucket in _pages(rows):
+        yield writer.writerow([_harmless(value) for value in _bucket_data(bucket, site).values()])
 
 
 def _harmless(value: object) -> object:
@@ -89,10 +111,11 @@ def _harmless(value: object) -> object:
     )
 
 
-def _json_parts(rows: QuerySet[Bucket]) -> Iterator[str]:
+def _json_parts(rows: QuerySet[Bucket], site: str) -> Iterator[str]:
     yield "["
-    for index, bucket in enumerate(rows.iterator(chunk_size=_EXPORT_PAGE)):
-        yield (",\n" if index else "\n") + json.dumps(bucket_data(bucket), ensure_ascii=False)
+    for index, bucket in enumerate(_pages(rows)):
+        text = json.dumps(_bucket_data(bucket, site), ensure_ascii=False)
+        yield (",\n" if index else "\n") + text
     yield "\n]\n"
 
 

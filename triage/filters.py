@@ -10,42 +10,104 @@ from uuid import UUID
 
 import django_filters
 from django import forms
-from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models import Case, Exists, F, FloatField, OuterRef, Q, QuerySet, Value, When
+from django.db.models.expressions import BaseExpression
+from django.db.models.functions import Cast, Now
 from django.http import QueryDict
 from django.utils import timezone
 
-from triage.models import Bucket, Facet, FindingRecord, Framework, Symptom
+from triage.models import Bucket, Facet, FindingRecord, Framework, Label, Note, Symptom
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-__all__ = ["NEEDS_A_PERSON", "SORTS", "BucketFilter", "Chip", "active_chips", "sorted_buckets"]
+__all__ = [
+    "DEFAULT_SORT",
+    "FACETS",
+    "NEEDS_A_PERSON",
+    "SORTS",
+    "STATUS_CHOICES",
+    "BucketFilter",
+    "Chip",
+    "active_chips",
+    "sorted_buckets",
+    "without",
+]
 
 # What the inbox shows at first: neither settled nor suppressed, or flagged by a machine.
 NEEDS_A_PERSON = Q(
     Q(suppression=None) | Q(suppression__expires_at__lte=Now()),
     status__in=[Bucket.Status.NEW, Bucket.Status.NEEDS_WORK, Bucket.Status.CONFIRMED],
 ) | ~Q(flag="")
-_STATUS_CHOICES = [
+STATUS_CHOICES = [
     ("open", "Needs a person"),
     ("all", "Every status"),
     ("flagged", "Flagged"),
     *Bucket.Status.choices,
 ]
-_AGES = {"1": "last day", "7": "last week", "30": "last month"}
-# Column in the URL -> columns of the database; every sort ends with the id, so that pages agree.
-SORTS: Mapping[str, tuple[str, ...]] = {
+_WITHIN = {"1": "in the last day", "7": "in the last week", "30": "in the last month"}
+_NOT_FOR = {"-7": "not for a week", "-30": "not for a month"}
+# Filter in the URL -> kind of facet. `form` would be the filter set's own form.
+FACETS: Mapping[str, str] = {
+    "mode": Facet.Kind.MODE,
+    "op": Facet.Kind.OP,
+    "call_form": Facet.Kind.FORM,
+    "dtype": Facet.Kind.DTYPE,
+    "seed": Facet.Kind.SEED,
+    "mutator": Facet.Kind.MUTATOR,
+}
+
+# The order in which a bucket passes through the statuses, not that of the alphabet.
+_STATUS_ORDER = Case(
+    *(When(status=value, then=Value(place)) for place, value in enumerate(Bucket.Status.values))
+)
+_REPRODUCIBILITY = Case(
+    When(attempts=0, then=Value(0.0)),
+    default=Cast("reproduced", FloatField()) / F("attempts"),
+    output_field=FloatField(),
+)
+_Column = str | BaseExpression
+# Column in the URL -> columns of the database, the second of them from the greatest. Every sort
+# ends with the id, so that pages agree.
+SORTS: Mapping[str, tuple[_Column, ...]] = {
     "impact": ("impact", "last_seen"),
-    "title": ("title",),
+    "title": ("title", "impact"),
     "symptom": ("symptom", "impact"),
-    "status": ("status", "impact"),
-    "count": ("count",),
-    "size": ("minimised_nodes",),
+    "status": (_STATUS_ORDER, "impact"),
+    "assignee": ("assignee__username", "impact"),
+    "count": ("count", "impact"),
+    "size": ("minimised_nodes", "impact"),
+    "reproduced": (_REPRODUCIBILITY, "impact"),
     "first_seen": ("first_seen",),
     "last_seen": ("last_seen",),
 }
-_DEFAULT_SORT = "-impact"
+DEFAULT_SORT = "-impact"
+
+
+class _AnyValues(forms.MultipleChoiceField):
+    """Several values, of which any may be one that no bucket has."""
+
+    def valid_value(self, value: Any) -> bool:
+        return True
+
+
+class _UUIDs(_AnyValues):
+    """Several ids."""
+
+    def valid_value(self, value: Any) -> bool:
+        try:
+            UUID(str(value))
+        except ValueError:
+            return False
+        return True
+
+
+class _ValuesFilter(django_filters.MultipleChoiceFilter):
+    field_class = _AnyValues
+
+
+class _UUIDsFilter(django_filters.MultipleChoiceFilter):
+    field_class = _UUIDs
 
 
 class BucketFilter(django_filters.FilterSet):
@@ -53,23 +115,37 @@ class BucketFilter(django_filters.FilterSet):
 
     q = django_filters.CharFilter(method="by_text", label="Text")
     status = django_filters.MultipleChoiceFilter(
-        choices=_STATUS_CHOICES, method="by_status", label="Status"
+        choices=STATUS_CHOICES, method="by_status", label="Status"
     )
-    symptom = django_filters.MultipleChoiceFilter(choices=Symptom.choices, label="Symptom")
-    framework = django_filters.MultipleChoiceFilter(choices=Framework.choices, label="Framework")
-    assignee = django_filters.CharFilter(method="by_assignee", label="Assignee")
-    label = django_filters.CharFilter(
-        field_name="labels__name", lookup_expr="iexact", label="Label"
+    symptom = django_filters.MultipleChoiceFilter(
+        choices=Symptom.choices, label="Symptom", distinct=False
     )
-    campaign = django_filters.UUIDFilter(method="by_campaign", label="Campaign")
-    age = django_filters.ChoiceFilter(choices=list(_AGES.items()), method="by_age", label="Seen")
-    mode = django_filters.CharFilter(method="by_facet", label="Mode")
-    op = django_filters.CharFilter(method="by_facet", label="Operator")
-    # Not `form`, which is the filter set's own form.
-    call_form = django_filters.CharFilter(method="by_facet", label="Call form")
-    dtype = django_filters.CharFilter(method="by_facet", label="Dtype")
-    seed = django_filters.CharFilter(method="by_facet", label="Seed")
-    mutator = django_filters.CharFilter(method="by_facet", label="Mutation")
+    framework = django_filters.MultipleChoiceFilter(
+        choices=Framework.choices, label="Framework", distinct=False
+    )
+    mode = _ValuesFilter(method="by_facet", label="Mode")
+    op = _ValuesFilter(method="by_facet", label="Operator")
+    call_form = _ValuesFilter(method="by_facet", label="Form")
+    dtype = _ValuesFilter(method="by_facet", label="Dtype")
+    seed = _ValuesFilter(method="by_facet", label="Seed")
+    mutator = _ValuesFilter(method="by_facet", label="Mutation")
+    campaign = _UUIDsFilter(method="by_campaign", label="Campaign")
+    assignee = _ValuesFilter(
+        method="by_assignee", label="Assignee", help_text='A user name, "me" or "nobody".'
+    )
+    label = _ValuesFilter(method="by_label", label="Label")
+    age = django_filters.ChoiceFilter(
+        choices=[*_WITHIN.items(), *_NOT_FOR.items()],
+        method="by_age",
+        label="Last seen",
+        help_text="Days within which it was last seen; below 0, days for which it was not seen.",
+    )
+    found = django_filters.ChoiceFilter(
+        choices=list(_WITHIN.items()),
+        method="by_found",
+        label="First seen",
+        help_text="Days within which it was first seen.",
+    )
 
     class Meta:
         model = Bucket
@@ -78,20 +154,30 @@ class BucketFilter(django_filters.FilterSet):
     def __init__(
         self, data: QueryDict, *args: Any, user: User | None = None, **kwargs: Any
     ) -> None:
-        data = data.copy()
-        if not [value for value in data.getlist("status") if value]:
-            data.setlist("status", ["open"])
+        given = QueryDict(mutable=True)
+        for name, values in data.lists():
+            given.setlist(name, [value for value in values if value])
+        if not given.getlist("status"):
+            given.setlist("status", ["open"])
         self.user = user
-        super().__init__(data, *args, **kwargs)
+        super().__init__(given, *args, **kwargs)
 
     def by_text(self, rows: QuerySet[Bucket], name: str, text: str) -> QuerySet[Bucket]:
-        """Every word somewhere in the title, the verdict, the operator or the signature."""
+        """Every word somewhere in the title, the verdict, a failure's message, a note or a facet.
+
+        The signature and the bucket's id are found too, so that either can be pasted.
+        """
+        mine = OuterRef("pk")
         for word in text.split():
             rows = rows.filter(
                 Q(title__icontains=word)
                 | Q(verdict__icontains=word)
                 | Q(op__icontains=word)
                 | Q(signature__icontains=word)
+                | Q(uuid__in=_uuids(word))
+                | Exists(FindingRecord.objects.filter(bucket=mine, key__icontains=word))
+                | Exists(Facet.objects.filter(bucket=mine, value__icontains=word))
+                | Exists(Note.objects.filter(bucket=mine, text__icontains=word))
             )
         return rows
 
@@ -105,34 +191,54 @@ class BucketFilter(django_filters.FilterSet):
             wanted |= ~Q(flag="")
         return rows.filter(wanted)
 
-    def by_assignee(self, rows: QuerySet[Bucket], name: str, value: str) -> QuerySet[Bucket]:
-        """A user name, "me" or "nobody"."""
-        if value == "nobody":
-            return rows.filter(assignee=None)
-        if value == "me":
-            return rows.filter(assignee=self.user) if self.user else rows.none()
-        return rows.filter(assignee__username=value)
+    def by_assignee(self, rows: QuerySet[Bucket], name: str, values: list[str]) -> QuerySet[Bucket]:
+        """User names, "me" or "nobody"."""
+        wanted = Q(assignee__username__in=values)
+        if "nobody" in values:
+            wanted |= Q(assignee=None)
+        if "me" in values and self.user:
+            wanted |= Q(assignee=self.user)
+        return rows.filter(wanted)
 
-    def by_campaign(self, rows: QuerySet[Bucket], name: str, value: UUID) -> QuerySet[Bucket]:
-        members = FindingRecord.objects.filter(bucket=OuterRef("pk"), campaign__uuid=value)
+    def by_label(self, rows: QuerySet[Bucket], name: str, values: list[str]) -> QuerySet[Bucket]:
+        wanted = Q()
+        for value in values:
+            wanted |= Q(name__iexact=value)
+        return rows.filter(Exists(Label.objects.filter(wanted, buckets=OuterRef("pk"))))
+
+    def by_campaign(self, rows: QuerySet[Bucket], name: str, values: list[str]) -> QuerySet[Bucket]:
+        members = FindingRecord.objects.filter(bucket=OuterRef("pk"), campaign__uuid__in=values)
         return rows.filter(Exists(members))
 
     def by_age(self, rows: QuerySet[Bucket], name: str, days: str) -> QuerySet[Bucket]:
-        return rows.filter(last_seen__gt=timezone.now() - timedelta(days=int(days)))
-
-    def by_facet(self, rows: QuerySet[Bucket], name: str, value: str) -> QuerySet[Bucket]:
-        kind = name.removeprefix("call_")
-        return rows.filter(
-            Exists(Facet.objects.filter(bucket=OuterRef("pk"), kind=kind, value=value))
+        then = timezone.now() - timedelta(days=abs(int(days)))
+        return (
+            rows.filter(last_seen__lte=then) if int(days) < 0 else rows.filter(last_seen__gt=then)
         )
+
+    def by_found(self, rows: QuerySet[Bucket], name: str, days: str) -> QuerySet[Bucket]:
+        return rows.filter(first_seen__gt=timezone.now() - timedelta(days=int(days)))
+
+    def by_facet(self, rows: QuerySet[Bucket], name: str, values: list[str]) -> QuerySet[Bucket]:
+        facets = Facet.objects.filter(bucket=OuterRef("pk"), kind=FACETS[name], value__in=values)
+        return rows.filter(Exists(facets))
+
+
+def _uuids(word: str) -> list[UUID]:
+    try:
+        return [UUID(word)]
+    except ValueError:
+        return []
 
 
 def sorted_buckets(rows: QuerySet[Bucket], sort: str) -> QuerySet[Bucket]:
     """By a column of `SORTS`, "-" for the greatest first; an unknown one sorts by impact."""
-    wanted = sort if sort.removeprefix("-") in SORTS else _DEFAULT_SORT
-    sign = "-" if wanted.startswith("-") else ""
+    wanted = sort if sort.removeprefix("-") in SORTS else DEFAULT_SORT
     first, *rest = SORTS[wanted.removeprefix("-")]
-    return rows.order_by(f"{sign}{first}", *(f"-{column}" for column in rest), "-id")
+    main = F(first) if isinstance(first, str) else first
+    # Databases disagree on where nothing belongs; here it comes last.
+    order = main.desc(nulls_last=True) if wanted.startswith("-") else main.asc(nulls_last=True)
+    return rows.order_by(order, *(f"-{column}" for column in rest), "-id")
 
 
 @dataclass(frozen=True)
@@ -144,21 +250,30 @@ class Chip:
     without: str
 
 
-def active_chips(chosen: BucketFilter, query: QueryDict) -> Iterator[Chip]:
-    """One chip for each value in the URL that narrows the list."""
+def active_chips(
+    chosen: BucketFilter, query: QueryDict, *, texts: Mapping[str, str] | None = None
+) -> Iterator[Chip]:
+    """One chip for each value in the URL that narrows the list.
+
+    `texts`: what to say for values that are not words, such as the ids of campaigns. What needs a
+    person is what the inbox shows anyway, and has no chip where it stands alone.
+    """
     for name, one in chosen.filters.items():
-        for value in query.getlist(name):
-            if not value:
-                continue
-            rest = query.copy()
-            rest.setlist(name, [other for other in query.getlist(name) if other != value])
-            rest.pop("page", None)
-            field = one.field
-            text = str(_texts(field).get(value, value))
-            yield Chip(str(one.label), text, rest.urlencode())
+        values = list(dict.fromkeys(value for value in query.getlist(name) if value))
+        if name == "status" and values == ["open"]:
+            continue
+        choices = dict(getattr(one.field, "choices", ()))
+        for value in values:
+            text = str((texts or {}).get(value) or choices.get(value, value))
+            yield Chip(str(one.label), text, without(query, name, value))
 
 
-def _texts(field: forms.Field) -> dict[str, str]:
-    """What the choices of a field say, by value; empty for a field without choices."""
-    choices: Any = getattr(field, "choices", ())
-    return {str(value): str(text) for value, text in choices}
+def without(query: QueryDict, name: str, value: str) -> str:
+    """The query string with one value of one filter dropped, from its first page.
+
+    It is never empty: an empty one opens a person's default view.
+    """
+    rest = query.copy()
+    rest.setlist(name, [other for other in query.getlist(name) if other != value])
+    rest.pop("page", None)
+    return rest.urlencode() or "status=open"

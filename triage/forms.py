@@ -25,6 +25,7 @@ __all__ = [
     "ReportMoveForm",
     "RerunForm",
     "SavedViewForm",
+    "ViewForm",
 ]
 
 
@@ -91,16 +92,32 @@ class SavedViewForm(forms.Form):
     query = forms.CharField(max_length=1000, required=False, widget=forms.HiddenInput)
 
 
-class BulkForm(AssignForm):
-    """One action on many buckets: those picked, or all that the filters match."""
+class ViewForm(forms.Form):
+    """What can be changed of a saved view."""
 
-    ACTIONS = [("move", "Status"), ("assign", "Assignee"), ("label", "Label")]
+    name = forms.CharField(max_length=60, label="Name")
+    shared = forms.BooleanField(required=False, label="For everybody")
+
+
+class BulkForm(AssignForm):
+    """One action on many buckets: those picked, or all that the filters match.
+
+    `matching`: how many those were when the page was made.
+    """
+
+    ACTIONS = [
+        ("move", "Status"),
+        ("assign", "Assignee"),
+        ("label", "Label"),
+        ("unlabel", "No label"),
+    ]
 
     action = forms.ChoiceField(choices=ACTIONS)
     picked = forms.ModelMultipleChoiceField(
         queryset=Bucket.objects.all(), to_field_name="uuid", required=False
     )
     everything = forms.BooleanField(required=False)
+    matching = forms.IntegerField(required=False, min_value=0)
     to = forms.ChoiceField(choices=Bucket.Status, required=False)
     name = forms.CharField(max_length=40, required=False)
     why = forms.CharField(max_length=500, required=False)
@@ -111,7 +128,7 @@ class BulkForm(AssignForm):
             raise forms.ValidationError("Pick at least one bucket.")
         if data.get("action") == "move" and not data.get("to"):
             raise forms.ValidationError("Choose a status.")
-        if data.get("action") == "label" and not data.get("name"):
+        if data.get("action") in ("label", "unlabel") and not data.get("name"):
             raise forms.ValidationError("Say which label.")
         return data
 

@@ -60,8 +60,8 @@ def _numbers(init: Init) -> Iterator[float]:
             for value in values:
                 yield abs(value) if isinstance(value, complex) else float(value)
         case Random(_, _, parameters) | Formula(_, parameters):
-            for _, value in parameters:
-                for one in value if isinstance(value, tuple) else (value,):
+            for _, given in parameters:
+                for one in given if isinstance(given, tuple) else (given,):
                     if isinstance(one, int | float):
                         yield float(one)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.contrib.auth import get_user_model
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, QuerySet
 from django.db.models.functions import TruncDay
 from django.utils import timezone
 
@@ -16,10 +15,8 @@ from campaigns.models import Campaign
 from triage.filters import NEEDS_A_PERSON
 from triage.models import (
     Bucket,
-    Facet,
     FindingRecord,
     Report,
-    SavedView,
 )
 
 if TYPE_CHECKING:
@@ -27,12 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "buckets_for_lists",
-    "facet_values",
     "navigation_counts",
     "report_list",
-    "saved_views",
     "sparklines",
-    "status_counts",
     "team",
 ]
 
@@ -54,30 +48,9 @@ def buckets_for_lists() -> QuerySet[Bucket]:
     return Bucket.objects.select_related("assignee").prefetch_related("labels")
 
 
-def status_counts() -> dict[str, int]:
-    """Buckets of each status. One query."""
-    counted = Bucket.objects.order_by().values_list("status").annotate(Count("id"))
-    return dict(counted)
-
-
-def facet_values() -> dict[str, list[str]]:
-    """Values that the inbox can be filtered by, by kind. One query."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for kind, value in (
-        Facet.objects.order_by("kind", "value").values_list("kind", "value").distinct()
-    ):
-        found[kind].append(value)
-    return dict(found)
-
-
 def team() -> QuerySet[User]:
     """People to whom a bucket can be given."""
     return get_user_model().objects.filter(is_active=True).order_by("username")
-
-
-def saved_views(user: User) -> QuerySet[SavedView]:
-    """A person's own views and the shared ones."""
-    return SavedView.objects.filter(Q(owner=user) | Q(shared=True)).select_related("owner")
 
 
 def sparklines(

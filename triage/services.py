@@ -1,4 +1,4 @@
-"""Writers of what people decide about buckets: status, assignee, labels, notes, saved views, undo.
+"""Writers of what people decide about buckets: status, assignee, labels, notes, undo.
 
 Every decision leaves a line in the bucket's history. The events of one action share a batch, which
 `undo_batch` takes back as long as nobody has changed the same thing since.
@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from triage.events import LINE_LENGTH, Done, locked_buckets, write_event
 from triage.grouping import undo_merge, undo_rule, undo_split
-from triage.models import Bucket, BucketEvent, Label, Note, SavedView, Suppression
+from triage.models import Bucket, BucketEvent, Label, Note, Suppression
 from triage.routing import resolved
 from triage.suppressing import (
     hold,
@@ -42,8 +42,7 @@ __all__ = [
     "assign_buckets",
     "clear_flag",
     "move_buckets",
-    "remove_label",
-    "save_view",
+    "remove_labels",
     "undo_batch",
 ]
 
@@ -193,14 +192,17 @@ def add_labels(buckets: Iterable[Bucket], *, names: Iterable[str], who: User) ->
 
 
 @transaction.atomic
-def remove_label(bucket: Bucket, *, label: Label, who: User) -> Done:
-    """Take a label off a bucket."""
-    batch = uuid.uuid4()
-    if label not in bucket.labels.all():
-        return Done(batch, 0)
-    bucket.labels.remove(label)
-    write_event(bucket, BucketEvent.Kind.LABELS, before=label.name, who=who, batch=batch)
-    return Done(batch, 1)
+def remove_labels(buckets: Iterable[Bucket], *, names: Iterable[str], who: User) -> Done:
+    """Take labels off; a name that a bucket does not carry is passed over."""
+    wanted = {name.strip().lower() for name in names}
+    batch, changed = uuid.uuid4(), 0
+    for bucket in locked_buckets(buckets):
+        carried = [label for label in bucket.labels.all() if label.name.lower() in wanted]
+        for label in carried:
+            bucket.labels.remove(label)
+            write_event(bucket, BucketEvent.Kind.LABELS, before=label.name, who=who, batch=batch)
+        changed += bool(carried)
+    return Done(batch, changed)
 
 
 @transaction.atomic
@@ -220,14 +222,6 @@ def add_note(bucket: Bucket, *, text: str, who: User) -> Note:
     note = Note.objects.create(bucket=bucket, author=who, text=text)
     write_event(bucket, BucketEvent.Kind.NOTE, after=text.splitlines()[0], who=who)
     return note
-
-
-def save_view(*, owner: User, name: str, query: str, shared: bool) -> SavedView:
-    """Keep filters under a name; the owner's view of that name is replaced."""
-    view, _ = SavedView.objects.update_or_create(
-        owner=owner, name=name, defaults={"query": query, "shared": shared}
-    )
-    return view
 
 
 @transaction.atomic

@@ -95,17 +95,80 @@
     return everything.checked ? `Change ${everything.parentElement.textContent.trim()}?` : "";
   };
 
-  // ---- picked rows
+  // ---- picked rows; a click with Shift picks all from the last one clicked
   const countPicked = () => {
     const told = document.querySelector("[data-picked]");
     if (!told) return;
-    const count = all("[data-pick]:checked").length;
+    const boxes = all("[data-pick]"), count = boxes.filter((one) => one.checked).length;
     told.textContent = count ? `${count} picked:` : "With the picked ones:";
+    const every = document.querySelector("[data-pick-all]");
+    if (every) {
+      every.checked = count > 0 && count === boxes.length;
+      every.indeterminate = count > 0 && count < boxes.length;
+    }
   };
+  let lastPicked = "";
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-pick-all]")) all("[data-pick]").forEach((one) => { one.checked = event.target.checked; });
     if (event.target.matches("[data-pick], [data-pick-all]")) countPicked();
   });
+  document.addEventListener("click", (event) => {
+    const box = event.target.closest?.("[data-pick]");
+    if (!box) return;
+    const boxes = all("[data-pick]");
+    const from = boxes.findIndex((one) => one.value === lastPicked), to = boxes.indexOf(box);
+    if (event.shiftKey && from >= 0) {
+      for (let index = Math.min(from, to); index <= Math.max(from, to); index++) boxes[index].checked = box.checked;
+      countPicked();
+    }
+    lastPicked = box.value;
+  });
+  // A row that comes back changed is still picked, and still the one the keys stand on.
+  let kept = null;
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const row = event.target.closest?.("[data-row]");
+    kept = row && {
+      id: row.id,
+      at: row.classList.contains("at"),
+      picked: row.querySelector("[data-pick]")?.checked,
+      label: document.activeElement.closest("[data-row] .under") !== null,
+    };
+  });
+  document.addEventListener("htmx:load", (event) => {
+    if (!kept || event.detail.elt.id !== kept.id) return;
+    event.detail.elt.classList.toggle("at", kept.at);
+    const box = event.detail.elt.querySelector("[data-pick]");
+    if (box) box.checked = kept.picked;
+    if (kept.label) event.detail.elt.querySelector("[data-open]")?.focus({ preventScroll: true });
+    kept = null;
+  });
+
+  // ---- menus: a click elsewhere and Escape close them; a long one can be searched
+  const openMenus = () => all("[data-menu][open]");
+  document.addEventListener("click", (event) => {
+    openMenus().forEach((menu) => { if (!menu.contains(event.target)) menu.open = false; });
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    openMenus().forEach((menu) => {
+      const within = menu.contains(document.activeElement);
+      menu.open = false;
+      if (within) menu.querySelector("summary").focus();
+    });
+    const row = document.activeElement.closest?.("[data-row]");
+    if (row && document.activeElement.matches("select")) row.querySelector("[data-open]")?.focus();
+  });
+  document.addEventListener("input", (event) => {
+    if (!event.target.matches("[data-narrow]")) return;
+    const wanted = event.target.value.trim().toLowerCase();
+    all(".options label", event.target.closest("[data-menu]")).forEach((one) => {
+      one.hidden = !one.textContent.toLowerCase().includes(wanted) && !one.querySelector("input").checked;
+    });
+  });
+  document.addEventListener("toggle", (event) => {
+    const menu = event.target;
+    if (menu.matches?.("[data-menu][open]")) menu.querySelector("[data-narrow], .pop input:not([type=hidden])")?.focus({ preventScroll: true });
+  }, true);
 
   // ---- what a new campaign will take
   const told = document.getElementById("estimate");

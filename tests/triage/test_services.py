@@ -90,7 +90,7 @@ def test_labels_are_added_beside_the_others_whatever_their_case() -> None:
         "empty tensors",
         "regression",
     ]
-    services.remove_label(bucket, label=bucket.labels.get(name="NaN"), who=ada)
+    services.remove_labels([bucket], names=["nan"], who=ada)
     assert bucket.labels.count() == 2
 
 
@@ -100,10 +100,3 @@ def test_flag_is_taken_down_by_a_person_and_remembered() -> None:
     bucket.refresh_from_db()
     assert (bucket.flag, bucket.flag_reason) == ("", "")
     assert bucket.events.filter(kind=BucketEvent.Kind.FLAG_CLEARED).count() == 1
-
-
-def test_saving_a_view_again_replaces_it() -> None:
-    ada = factories.user()
-    services.save_view(owner=ada, name="Mine", query="q=a", shared=False)
-    view = services.save_view(owner=ada, name="Mine", query="q=b", shared=True)
-    assert (ada.saved_views.count(), view.query, view.shared) == (1, "q=b", True)
