@@ -10,7 +10,8 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from time import monotonic
 
@@ -24,7 +25,7 @@ from engine.events import CampaignFinished, CampaignStarted, Event, FindingFound
 from engine.executors.modes import MODES
 from engine.executors.outcome import Array
 from engine.executors.pool import Pool
-from engine.finding import Finding
+from engine.finding import Finding, Step
 from engine.ir.case import Case
 from engine.ir.digest import digest
 from engine.ir.graph import Graph
@@ -37,6 +38,7 @@ from engine.oracles.verdict import Divergence, Ruling
 from engine.report import Discovery, report
 from engine.seeds import load_seed
 from engine.selection import policy
+from engine.steps import newest, restored, step
 from engine.trial import Bench, Trial
 
 __all__ = ["Campaign", "campaign"]
@@ -75,7 +77,7 @@ class _Attempt:
     """A mutant of this round, and the window it is run in.
 
     `changed`: its nodes that the chain's graph lacks or has otherwise. `parent`: the graph at the
-    same place before.
+    same place before. `moves`: the whole graph before and after each of the choices.
     """
 
     choices: tuple[_Choice, ...]
@@ -84,10 +86,18 @@ class _Attempt:
     window: Case
     parent: Graph
     blobs: dict[str, Array]
+    moves: tuple[tuple[Graph, Graph], ...]
 
     @property
     def labels(self) -> tuple[str, ...]:
         return tuple(one.candidate.label for one in self.choices)
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        return tuple(
+            step(name, before, after)
+            for name, (before, after) in zip(self.labels, self.moves, strict=True)
+        )
 
 
 class Campaign:
@@ -114,10 +124,12 @@ class Campaign:
         pool.limit(address_space(options.seed))
         start = self.seed
         lineage: tuple[str, ...] = ()
+        steps: tuple[Step, ...] = ()
         if checkpoint is not None:
             lineage = self._restore(checkpoint)
+            steps = restored(checkpoint.get("steps"))
             start = parse_case(graph_text) if graph_text else self.seed
-        self.chain = Chain.profiled(start, lineage, pool)
+        self.chain = Chain.profiled(start, lineage, pool, steps=steps)
 
     # -------------------------------------------------------------------------------- events
     def events(self) -> Iterator[Event]:
@@ -246,7 +258,8 @@ class Campaign:
         )
         if attempt is not None and len(window.graph.nodes) > _LARGEST_WINDOW:
             raise ConstraintViolated("the mutations are too far apart for one window")
-        return _Attempt(choices, mutant.case, changed, window, parent, blobs)
+        moves = (*(attempt.moves if attempt else ()), (case.graph, mutant.case.graph))
+        return _Attempt(choices, mutant.case, changed, window, parent, blobs, moves)
 
     # ---------------------------------------------------------------------------------- running
     def _run(self, attempt: _Attempt, *, costly: bool) -> Trial:
@@ -292,6 +305,8 @@ class Campaign:
                     changed=attempt.changed,
                     divergence=divergence,
                     original_nodes=len(attempt.case.graph.nodes),
+                    profiled=self.chain.facts,
+                    steps=newest((*self.chain.steps, *attempt.steps)),
                 ),
                 self._bench(attempt),
                 seconds=self.options.minimise_seconds,
@@ -319,7 +334,10 @@ class Campaign:
         case = replace(attempt.case, plan=self.seed.plan, claim="")
         try:
             lineage = (*self.chain.lineage, *attempt.labels)
-            chain = self.chain.advanced(case, attempt.changed, lineage, self.bench.pool)
+            steps = newest((*self.chain.steps, *attempt.steps))
+            chain = self.chain.advanced(
+                case, attempt.changed, lineage, self.bench.pool, steps=steps
+            )
         except IllegalMutant as error:
             return False, str(error)
         self.chain = chain
@@ -402,6 +420,7 @@ class Campaign:
             "next_round": self.next_round,
             "graph": "" if is_seed else digest(self.chain.case.graph),
             "lineage": list(self.chain.lineage),
+            "steps": [asdict(one) for one in self.chain.steps],
             "policy": self.policy.state(),
             "counts": self.counts.to_json(),
             "known": dict(self.known),

@@ -14,6 +14,7 @@ from engine.executors.lowering import has_form
 from engine.executors.modes import MODES
 from engine.executors.outcome import Answer, Array, Outcome, Status
 from engine.executors.pool import Pool
+from engine.finding import Step
 from engine.ir.case import Case, Plan
 from engine.ir.graph import Graph
 from engine.ir.window import alias_root, closure, cut, neighbourhood
@@ -33,34 +34,46 @@ class IllegalMutant(EngineError):
 
 @dataclass(frozen=True)
 class Chain:
-    """A graph with the value and the facts of every edge, and the mutations that led to it."""
+    """A graph with the value and the facts of every edge, and the mutations that led to it.
+
+    `steps`: the newest of those mutations as windows, see `engine.steps`.
+    """
 
     case: Case
     values: Mapping[str, Array]
     facts: Mapping[str, Answer]
     lineage: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
 
     @classmethod
-    def profiled(cls, case: Case, lineage: tuple[str, ...], pool: Pool) -> Chain:
+    def profiled(
+        cls, case: Case, lineage: tuple[str, ...], pool: Pool, *, steps: tuple[Step, ...] = ()
+    ) -> Chain:
         """Run the whole graph in eager mode with recording on; `IllegalMutant` where it raises."""
         facts = _recorded(case, {}, pool)
-        return cls(case, _arrays(facts), facts, lineage)
+        return cls(case, _arrays(facts), facts, lineage, steps)
 
     def advanced(
-        self, case: Case, changed: tuple[str, ...], lineage: tuple[str, ...], pool: Pool
+        self,
+        case: Case,
+        changed: tuple[str, ...],
+        lineage: tuple[str, ...],
+        pool: Pool,
+        *,
+        steps: tuple[Step, ...] = (),
     ) -> Chain:
         """The chain after a mutation: only what the mutation made stale is run again."""
         graph = case.graph
         dirty = stale(self.case.graph, graph, changed)
         if not dirty or len(dirty) == len(graph.nodes):
-            return Chain.profiled(case, lineage, pool)
+            return Chain.profiled(case, lineage, pool, steps=steps)
         cone, blobs = cut(case, dirty, self.values)
         fresh = _recorded(cone, blobs, pool)
         clean = graph.types.keys() - cone.graph.by_name.keys()
         facts = {name: one for name, one in self.facts.items() if name in clean}
         made = cone.graph.by_name.keys() | graph.input_by_name.keys()
         facts |= {name: one for name, one in fresh.items() if name in made}
-        return Chain(case, _arrays(facts), facts, lineage)
+        return Chain(case, _arrays(facts), facts, lineage, steps)
 
     def windowed(
         self, case: Case, changed: tuple[str, ...], site: Site, options: Options

@@ -5,18 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 import numpy as np
 
+from engine.ablation import ablations, label
 from engine.errors import ConstraintViolated
 from engine.executors.lowering import Unsupported, lower
 from engine.executors.outcome import Answer, Array, Outcome, Status
-from engine.finding import Finding, ModeAnswer, Reproduction
+from engine.facts import facts_in_words
+from engine.finding import Finding, ModeAnswer, Reproduction, Step
 from engine.ir.case import Case
 from engine.ir.graph import Graph
 from engine.ir.text import print_case
+from engine.localisation import localised
 from engine.minimiser import Budget, minimise, renamed
 from engine.oracles.comparison import framework_of
 from engine.oracles.judge import PHRASES, describe, modes_in_words
@@ -25,6 +28,7 @@ from engine.oracles.verdict import Divergence
 from engine.script import write_script
 from engine.script_run import run_script
 from engine.trial import Bench, Trial, failed_with, referenced_modes
+from engine.weighing import weighed
 
 __all__ = ["Discovery", "report"]
 
@@ -33,7 +37,11 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class Discovery:
-    """A failing window as the campaign found it."""
+    """A failing window as the campaign found it.
+
+    `profiled`: what was recorded of the parent, by value. `steps`: those mutations of `lineage`
+    that are at hand.
+    """
 
     seed: str
     round: int
@@ -45,6 +53,8 @@ class Discovery:
     changed: tuple[str, ...]
     divergence: Divergence
     original_nodes: int
+    profiled: Mapping[str, Answer] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
 
 
 def report(
@@ -82,21 +92,23 @@ def report(
         if known[f"signature {signature}"] > 1:
             known[f"repeated {key}"] = 1
             return
-    title = title_of(divergence, small.graph)
+    everywhere = _everywhere(small, found.blobs, bench, trial)
+    whole = replace(trial, comparison=replace(trial.comparison, outcomes=everywhere))
+    ablated = ablations(whole, divergence, bench, found.blobs)
+    title, verdict = _labelled(divergence, small.graph, label(ablated))
     script = write_script(trial.comparison, divergence, found.blobs, title=title)
     interpreter = bench.pool.environment(divergence.framework).interpreter
     run = run_script(script, interpreter=interpreter)
     repeated = sum(_repeats(small, found.blobs, bench, modes, key) for _ in range(_ATTEMPTS - 1))
     if not repeated + run.reproduced:
         return
-    everywhere = _everywhere(small, found.blobs, bench, trial)
     yield Finding(
         symptom=divergence.symptom,
         accused_framework=divergence.framework,
         accused_modes=divergence.modes,
         accused_op=_accused_op(divergence, small.graph),
         title=title,
-        verdict=describe(divergence),
+        verdict=verdict,
         key=key,
         signature=signature,
         parts=parts,
@@ -117,6 +129,12 @@ def report(
         script_output=run.output,
         environment=bench.environment(divergence.framework),
         seconds=monotonic() - began,
+        weighed=weighed(whole.comparison),
+        ablations=ablated,
+        localised=localised(trial, divergence, bench, found.blobs),
+        steps=found.steps,
+        parent_facts=facts_in_words(found.parent, found.profiled),
+        mutant_facts=_mutant_facts(found, bench),
     )
 
 
@@ -145,7 +163,31 @@ def _everywhere(
     return {**trial.outcomes, **more}
 
 
+def _mutant_facts(found: Discovery, bench: Bench) -> dict[str, dict[str, str]]:
+    """What flows in the failing window, by one more run that records.
+
+    Where no eager mode answers there is no recording: what enters the window is known from the
+    parent, and of the rest only what its types say.
+    """
+    for mode in ("torch-eager", "mindspore-pynative"):
+        if mode in bench.modes:
+            outcome = bench.pool.run(found.case, mode, blobs=found.blobs, record="facts")
+            if outcome.recorded:
+                return facts_in_words(found.case.graph, outcome.recorded)
+    inputs = found.case.graph.input_by_name
+    entering = {name: one for name, one in found.profiled.items() if name in inputs}
+    return facts_in_words(found.case.graph, entering)
+
+
 # ------------------------------------------------------------------------------------ for people
+def _labelled(divergence: Divergence, graph: Graph, note: str) -> tuple[str, str]:
+    """Title and verdict, both with the note that the difference is a known trade-off."""
+    title, verdict = title_of(divergence, graph), describe(divergence)
+    if not note:
+        return title, verdict
+    return f"{title}, {note}", f"{verdict}; the difference {note}"
+
+
 def _answer(outcome: Outcome, trial: Trial, divergence: Divergence) -> ModeAnswer:
     errors = dict(divergence.errors)
     failure = outcome.failure or outcome.gradient_failure

@@ -97,6 +97,7 @@ def request(job: Job, path: str) -> tuple[dict[str, Any], list[Block]]:
         "state": "state" in job.plan.checks,
         "record": job.record,
         "caches": not job.alone,
+        "settings": dict(job.mode.settings),
     }
     return message, blocks
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from engine.executors.lowering import Cotangent, Lowered
-from engine.executors.modes import MODES
+from engine.executors.modes import mode_named
 from engine.executors.outcome import Array
 from engine.executors.request import Job, settled
 from engine.ir.case import Call, Plan
@@ -42,7 +42,7 @@ def job(
 
     `later`: the arrays of further calls.
     """
-    row = MODES[mode]
+    row = mode_named(mode)
     lowered = Lowered(
         framework=row.framework,
         source=source,

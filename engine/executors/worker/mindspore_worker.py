@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Callable
 
 import mindspore as ms
 import numpy as np
@@ -69,14 +70,39 @@ def run(run: Run) -> None:
     known = set(api.ms_compile_cache)
     forward = run.module.forward
     if compiled:
-        forward = ms.jit(forward, capture_mode="ast", fullgraph=True)
-    _calls(run, forward)
+        forward = _compiled(run, forward)
+    with _levels() if run.settings else contextlib.nullcontext(set()) as levels:
+        _calls(run, forward)
     if compiled:
         run.answer["proof"] = _proof(known)
+        run.prove_settings({"jit_level": ", ".join(sorted(levels))})
     elif run.request["record"]:
         _record(run)
     if run.request["gradient"] != "none":
         _gradient(run)
+
+
+def _compiled(run: Run, function: Callable[..., Any]) -> Callable[..., Any]:
+    level = run.settings.get("jit_level", "O0")
+    made: Callable[..., Any] = ms.jit(function, capture_mode="ast", jit_level=level, fullgraph=True)
+    return made
+
+
+@contextlib.contextmanager
+def _levels() -> Iterator[set[str]]:
+    """The optimisation levels that the compiler is handed meanwhile, as its executors have them."""
+    found: set[str] = set()
+    original = api._JitExecutor.compile
+
+    def look(executor: Any, *arguments: Any, **named: Any) -> Any:
+        found.add(dict(executor.jit_config_dict or {}).get("jit_level", ""))
+        return original(executor, *arguments, **named)
+
+    api._JitExecutor.compile = look
+    try:
+        yield found
+    finally:
+        api._JitExecutor.compile = original
 
 
 def _proof(known: set[str]) -> dict[str, Any]:
@@ -157,7 +183,7 @@ def _arguments(run: Run) -> list[Any]:
 def _reverse(run: Run, places: tuple[int, ...]) -> dict[str, Any]:
     function = ms.value_and_grad(run.module.loss, places)
     if run.mode == "graph":
-        function = ms.jit(function, capture_mode="ast", fullgraph=True)
+        function = _compiled(run, function)
     _, found = function(*_arguments(run))
     return _by_name(run, places, found)
 

@@ -85,8 +85,26 @@ class Run:
         return str(self.request["mode"])
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """What the mode's options ask for, by name."""
+        return dict(self.request.get("settings", {}))
+
+    @property
     def wants_state(self) -> bool:
         return bool(self.request["state"])
+
+    def note_settings(self, seen: Mapping[str, Any]) -> None:
+        """Add to the proof those of the settings asked for that were seen in force."""
+        for name, wanted in self.settings.items():
+            if seen.get(name) == wanted:
+                self.answer["proof"][f"{name} in force"] = str(wanted)
+
+    def prove_settings(self, seen: Mapping[str, Any]) -> None:
+        """As `note_settings`; `Unable` where one was not in force: nothing falls back silently."""
+        self.note_settings(seen)
+        for name, wanted in self.settings.items():
+            if seen.get(name) != wanted:
+                raise Unable(f"{name}={wanted} was asked for and had no effect")
 
 
 # ------------------------------------------------------------------------------------ the loop

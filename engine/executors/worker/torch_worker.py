@@ -7,7 +7,7 @@ import functools
 import importlib
 import os
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any, Callable, NoReturn
 
@@ -130,7 +130,7 @@ def run(run: Run) -> None:
     _set_up(run, differentiable)
     eager = run.module.forward
     counted = trace.Counted()
-    with counted if run.mode != "eager" else nullcontext():
+    with _noting(run, counted), counted if run.mode != "eager" else nullcontext():
         if run.mode != "eager":
             run.module.forward = _compiled(run, eager, counted)
         try:
@@ -151,10 +151,21 @@ def run(run: Run) -> None:
     else:
         run.answer["proof"] = counted.proof
         run.answer["trace"] = counted.labels()
+        run.prove_settings(counted.in_force)
         if not counted.proof["calls_captured"]:
             raise Unable(
                 "nothing was compiled: the graph has no operator that torch.compile captures"
             )
+
+
+@contextlib.contextmanager
+def _noting(run: Run, counted: trace.Counted) -> Iterator[None]:
+    """Where the case raises, still say which settings its compilers had."""
+    try:
+        yield
+    except Exception:
+        run.note_settings(counted.in_force)
+        raise
 
 
 def _without_gradient(run: Run) -> None:
@@ -184,8 +195,10 @@ def _judged(error: Exception) -> Exception:
 def _compiled(run: Run, function: Callable[..., Any], counted: trace.Counted) -> Callable[..., Any]:
     torch._dynamo.reset()
     backend: Any = "inductor" if run.mode == "inductor" else counted.aot_eager
+    settings = run.settings
+    dynamic = bool(settings.pop("dynamic", False))
     made: Callable[..., Any] = torch.compile(
-        function, backend=backend, fullgraph=True, dynamic=False
+        function, backend=backend, fullgraph=True, dynamic=dynamic, options=settings or None
     )
     return made
 
@@ -292,7 +305,8 @@ def _tangent(
     if run.mode == "aot":
         # jvp of a compiled function is not captured; jvp inside one is.
         run.module.forward = run.module.forward._torchdynamo_orig_callable
-        derivative = torch.compile(derivative, backend=backend, fullgraph=True, dynamic=False)
+        dynamic = bool(run.settings.get("dynamic", False))
+        derivative = torch.compile(derivative, backend=backend, fullgraph=True, dynamic=dynamic)
     return _leaf(run, {}, derivative(arguments, directions))
 
 

@@ -16,6 +16,10 @@ __all__ = ["Counted", "Dispatched", "arm_inductor"]
 _SEEN: Counter[tuple[str, str]] = (
     Counter()
 )  # targets of the graphs that inductor was given last; see `arm_inductor`
+# Settings of inductor as it had them while it compiled those graphs, and their symbolic extents.
+_SETTINGS: dict[str, Any] = {}
+_SYMBOLS: set[str] = set()
+_WATCHED = ("emulate_precision_casts", "fallback_random")
 
 
 class Dispatched(TorchDispatchMode):  # type: ignore[misc]
@@ -53,6 +57,7 @@ def arm_inductor() -> None:
     class Look(CustomGraphPass):  # type: ignore[misc]
         def __call__(self, graph: Any) -> None:
             _count(graph, _SEEN)
+            _SETTINGS.update({name: getattr(config, name, None) for name in _WATCHED})
 
         def uuid(self) -> str:
             return "flowmut looks and changes nothing"
@@ -62,8 +67,11 @@ def arm_inductor() -> None:
 
 def _count(graph: Any, into: Counter[tuple[str, str]]) -> None:
     for node in graph.nodes:
+        value = node.meta.get("val")
+        if node.op == "placeholder":
+            extents = value.shape if torch.is_tensor(value) else [value]
+            _SYMBOLS.update(str(one) for one in extents if isinstance(one, torch.SymInt))
         if node.op == "call_function":
-            value = node.meta.get("val")
             dtype = str(value.dtype)[6:] if torch.is_tensor(value) else ""
             into[str(node.target), dtype] += 1
 
@@ -81,6 +89,8 @@ class Counted:
         torch._dynamo.utils.counters.clear()
         metrics.reset()
         _SEEN.clear()
+        _SETTINGS.clear()
+        _SYMBOLS.clear()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -105,6 +115,11 @@ class Counted:
             for name, count in counters[group].items()
             if count
         }
+
+    @property
+    def in_force(self) -> dict[str, Any]:
+        """The settings that the compilers had while they compiled."""
+        return {**_SETTINGS, "dynamic": bool(_SYMBOLS)}
 
     def aot_eager(self, module: Any, inputs: Any, **options: Any) -> Callable[..., Any]:
         """The backend "aot_eager", with a look at the graphs that its no-op compiler gets."""

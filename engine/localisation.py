@@ -1,0 +1,318 @@
+"""Localisation: the first tensor of a minimised program that an accused mode has wrong.
+
+Forward: values in execution order. Modes that record are looked at as they run; a compiled mode
+cannot be, so its program is compiled once more with every value as an output, and where that makes
+the failure go away, prefixes of the program are. Backward: gradients of intermediate values, from
+the outputs towards the inputs, each by a program that begins with the value in question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.errors import ConstraintViolated, InvalidGraph
+from engine.executors.modes import mode_named
+from engine.executors.outcome import Answer, Array, Failure, Status
+from engine.finding import Localised, Weighed
+from engine.ir.case import Case
+from engine.ir.check import check
+from engine.ir.digest import blob_digest
+from engine.ir.graph import Graph, Input, Node, StoredBlob
+from engine.ir.types import Dense, is_float
+from engine.ir.window import alias_root
+from engine.oracles.comparison import Comparison
+from engine.oracles.numeric import gap
+from engine.oracles.verdict import Divergence, Kind
+from engine.trial import Bench, Trial
+from engine.weighing import weighed
+
+__all__ = ["LARGEST", "localised"]
+
+# Programs with more operators are looked at as a whole only: a compilation for each prefix of
+# a long one would cost more than it tells.
+LARGEST = 8
+_GRADIENTS = (Kind.GRADIENT, Kind.GRADIENT_NONFINITE)
+_STATE = (Kind.INPUT_CHANGED, Kind.WRITE_LOST)
+_COUNTS = 1.0
+
+
+def localised(
+    trial: Trial, divergence: Divergence, bench: Bench, blobs: Mapping[str, Array]
+) -> tuple[Localised, ...]:
+    """For each accused mode where it first goes wrong, forward and backward."""
+    search = _Search(trial, divergence, bench, blobs)
+    found = []
+    for mode in divergence.modes:
+        for one in (search.forward(mode), search.backward(mode)):
+            if one is not None:
+                found.append(one)
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Search:
+    trial: Trial
+    divergence: Divergence
+    bench: Bench
+    blobs: Mapping[str, Array]
+
+    @property
+    def case(self) -> Case:
+        return self.trial.case
+
+    @property
+    def graph(self) -> Graph:
+        return self.case.graph
+
+    # ---- forward
+    def forward(self, mode: str) -> Localised | None:
+        outcome = self.trial.outcomes[mode]
+        if outcome.failure is not None:
+            return self._raised("forward", mode, outcome.failure)
+        if self.divergence.kind in _STATE and self.divergence.value in self.graph.input_by_name:
+            return self._written(mode)
+        if outcome.status is not Status.OK or not self.trial.comparison.referees:
+            return None
+        if len(self.graph.nodes) == 1:
+            return self._first_output(mode, self.trial, "the only operator")
+        if mode_named(mode).records and self._is_plain:
+            return self._recorded(mode)
+        return self._returned(mode) or self._prefix(mode)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether a recording of the first call shows all: later calls and storage that is written
+        to after it was noted do not."""
+        return self.divergence.call == 0 and not any(node.writes for node in self.graph.nodes)
+
+    def _recorded(self, mode: str) -> Localised | None:
+        outcome = self.bench.pool.run(self.case, mode, blobs=self.blobs, record="values")
+        for node in self.graph.nodes:
+            answer = outcome.recorded.get(node.name)
+            said = _wrong(self.trial.comparison, 0, node, answer) if answer else ""
+            if said:
+                return Localised("forward", mode, node.name, node.op, said)
+        return None
+
+    def _returned(self, mode: str) -> Localised | None:
+        """The program with every value as an output."""
+        names = tuple(dict.fromkeys((*self.graph.outputs, *_comparable(self.trial))))
+        trial = self._run(_with_outputs(self.case, names), mode)
+        return None if trial is None else self._first_output(mode, trial, "all values returned")
+
+    def _prefix(self, mode: str) -> Localised | None:
+        """The shortest beginning of the program that shows a wrong value."""
+        note = "only while no other value is returned"
+        for place, node in enumerate(self.graph.nodes[:-1]):
+            if len(self.graph.nodes) > LARGEST or node.name not in _comparable(self.trial):
+                continue
+            trial = self._run(_until(self.case, place), mode)
+            found = None if trial is None else self._first_output(mode, trial, note)
+            if found is not None:
+                return found
+        return self._first_output(mode, self.trial, note)
+
+    def _first_output(self, mode: str, trial: Trial, how: str) -> Localised | None:
+        """The first wrong one, in execution order, of what a trial returned."""
+        outcome = trial.outcomes[mode]
+        for call, answers in enumerate(outcome.calls):
+            given = dict(zip(trial.case.graph.outputs, answers.outputs, strict=False))
+            for node in trial.case.graph.nodes:
+                answer = given.get(node.name)
+                said = _wrong(trial.comparison, call, node, answer) if answer else ""
+                if said:
+                    later = f" in call {call}" if call else ""
+                    return Localised("forward", mode, node.name, node.op, f"{said}{later} ({how})")
+        return None
+
+    def _written(self, mode: str) -> Localised:
+        """An input that holds the wrong thing after the call, and who writes to it."""
+        name = self.divergence.value
+        root = alias_root(self.graph, name)
+        writers = [one for one in self.graph.nodes if one.writes]
+        writers = [one for one in writers if alias_root(self.graph, str(one.writes)) == root]
+        readers = [self.graph.by_name[one] for one in self.graph.users[name]]
+        suspect = (writers or readers or list(self.graph.nodes))[-1]
+        said = (
+            f"the input {name} does not hold what {suspect.name} wrote"
+            if writers
+            else f"the input {name} is changed although nothing writes to it"
+        )
+        return Localised("forward", mode, name, suspect.op, said)
+
+    # ---- backward
+    def backward(self, mode: str) -> Localised | None:
+        outcome = self.trial.outcomes[mode]
+        if outcome.gradient_failure is not None:
+            return self._raised("backward", mode, outcome.gradient_failure)
+        if self.divergence.kind not in _GRADIENTS:
+            return None
+        for name in reversed(_intermediate(self.graph)):
+            fed = self._from(name)
+            trial = None if fed is None else self._run(fed[0], mode, fed[1])
+            row = None if trial is None else _gradient_of(trial.comparison, mode, name)
+            if row is not None:
+                return self._through(mode, row)
+        for given in reversed(self.graph.inputs):
+            row = _gradient_of(self.trial.comparison, mode, given.name)
+            if row is not None:
+                return self._through(mode, row)
+        return None
+
+    def _through(self, mode: str, row: Weighed) -> Localised:
+        readers = [self.graph.by_name[one] for one in self.graph.users.get(row.name, ())]
+        op = readers[-1].op if readers else ""
+        said = f"the gradient of {row.name} through {op} is {row.got}, float64 has {row.exact}"
+        place = f" at {row.at}" if row.at else ""
+        return Localised("backward", mode, row.name, op, f"{said}{place}: {_times(row.ratio)}")
+
+    def _from(self, name: str) -> tuple[Case, dict[str, Array]] | None:
+        """The program that begins with a value, which it is given as an input."""
+        place = self.graph.position[name]
+        nodes = self.graph.nodes[place + 1 :]
+        made = {node.name for node in nodes}
+        entering = dict.fromkeys(
+            (name, *(one for node in nodes for one in node.uses if one not in made))
+        )
+        blobs = dict(self.blobs)
+        inputs = []
+        for one in entering:
+            given = self.graph.input_by_name.get(one) or self._fed(one, blobs)
+            if given is None:
+                return None
+            inputs.append(replace(given, requires_grad=one == name))
+        kept = [at for at, one in enumerate(self.graph.outputs) if one in made]
+        loss = tuple(kept.index(at) for at in self.case.plan.loss_outputs if at in kept)
+        if not kept or (self.case.plan.loss_outputs and not loss):
+            return None
+        outputs = tuple(self.graph.outputs[at] for at in kept)
+        graph = Graph(self.graph.name, tuple(inputs), nodes, outputs)
+        plan = replace(self.case.plan, loss_outputs=loss)
+        return replace(self.case, graph=graph, plan=plan), blobs
+
+    def _fed(self, name: str, blobs: dict[str, Array]) -> Input | None:
+        """An input with the value that NumPy computes in the declared dtypes."""
+        referees, of = self.trial.comparison.referees, self.graph.types[name]
+        array = referees[0].working.get(name) if referees else None
+        if array is None or not isinstance(of, Dense):
+            return None
+        digest = blob_digest(array)
+        blobs[digest] = array
+        return Input(name, Dense(of.dtype, array.shape), init=StoredBlob(digest))
+
+    # ---- shared
+    def _raised(self, direction: str, mode: str, failure: Failure) -> Localised | None:
+        node = self.graph.by_name.get(failure.node)
+        if node is None and len(self.graph.nodes) == 1:
+            node = self.graph.nodes[0]
+        if node is None:
+            return None
+        lines = [one.strip() for one in failure.message.splitlines() if one.strip(" -")]
+        said = f"raises {failure.type} in {failure.phase}: {lines[0] if lines else ''}"
+        return Localised(direction, mode, node.name, node.op, said[:300])
+
+    def _run(self, case: Case, mode: str, blobs: Mapping[str, Array] | None = None) -> Trial | None:
+        """The trial of a changed program in one mode; None where it gives no answer."""
+        try:
+            check(case)
+            trial = self.bench.trial(case, self.blobs if blobs is None else blobs, modes=(mode,))
+        except (ConstraintViolated, InvalidGraph):
+            return None
+        answered = trial.outcomes[mode].status is Status.OK and trial.comparison.referees
+        return trial if answered else None
+
+
+# ------------------------------------------------------------------------------------- programs
+def _comparable(trial: Trial) -> tuple[str, ...]:
+    """Values that a program may return and that are compared: no tuples, no consumed versions."""
+    graph = trial.case.graph
+    consumed = {node.writes for node in graph.nodes if node.writes}
+    return tuple(
+        node.name
+        for node in graph.nodes
+        if isinstance(node.type, Dense)
+        and node.name not in consumed
+        and node.name not in trial.comparison.incomparable
+    )
+
+
+def _with_outputs(case: Case, outputs: tuple[str, ...]) -> Case:
+    """The case with these outputs; the loss still uses those that it used before."""
+    graph, plan = case.graph, case.plan
+    used = plan.loss_outputs or tuple(
+        at
+        for at, name in enumerate(graph.outputs)
+        if isinstance(of := graph.types[name], Dense) and is_float(of.dtype)
+    )
+    loss = tuple(outputs.index(name) for at in used if (name := graph.outputs[at]) in outputs)
+    return replace(
+        case,
+        graph=replace(graph, outputs=outputs),
+        plan=replace(plan, loss_outputs=loss, gradient=plan.gradient if loss else "none"),
+    )
+
+
+def _until(case: Case, place: int) -> Case:
+    """The program up to a node, which is its only output."""
+    nodes = case.graph.nodes[: place + 1]
+    cut = replace(case, plan=replace(case.plan, gradient="none", loss_outputs=()))
+    return cut.with_graph(replace(case.graph, nodes=nodes, outputs=(nodes[-1].name,)))
+
+
+def _intermediate(graph: Graph) -> tuple[str, ...]:
+    """Values with a gradient between the inputs and the outputs; none where storage is written."""
+    if any(node.writes for node in graph.nodes):
+        return ()
+    return tuple(
+        node.name
+        for node in graph.nodes
+        if isinstance(node.type, Dense)
+        and is_float(node.type.dtype)
+        and graph.users[node.name]
+        and node.name not in graph.outputs
+    )
+
+
+# -------------------------------------------------------------------------------------- answers
+def _wrong(comparison: Comparison, call: int, node: Node, answer: Answer) -> str:
+    """What is wrong with one value, "" where nothing is or nobody can tell."""
+    if call >= len(comparison.referees) or node.name in comparison.incomparable:
+        return ""
+    referee = comparison.referees[call]
+    of = referee.case.graph.types[node.name]
+    if not isinstance(of, Dense):
+        return ""
+    if answer.dtype != of.dtype:
+        return f"has dtype {answer.dtype}, {of.dtype} is promised"
+    shape = referee.exact[node.name].shape
+    if answer.shape != shape:
+        return f"has shape {answer.shape}, {shape} is promised"
+    found = None if answer.array is None else gap(answer.array, of.dtype, referee, node.name)
+    if found is None or answer.array is None or not found.counts:
+        return ""
+    at = found.worst[: answer.array.ndim]
+    got, exact = answer.array[at], np.asarray(referee.exact[node.name])[at]
+    place = f" at {at}" if at else ""
+    if found.nonfinite:
+        return f"is {got}{place}, float64 has {exact}; NaN or Inf wrong in {found.nonfinite}"
+    return f"is {got}{place}, float64 has {exact}: {_times(found.units)}"
+
+
+def _times(ratio: float) -> str:
+    return "a wrong NaN or Inf" if np.isinf(ratio) else f"{ratio:.3g} times what is allowed there"
+
+
+def _gradient_of(comparison: Comparison, mode: str, name: str) -> Weighed | None:
+    """The gradient of a value in a mode, where it counts as wrong."""
+    return next(
+        (
+            one
+            for one in weighed(comparison)
+            if (one.quantity, one.mode, one.name) == ("gradient", mode, name)
+            and one.ratio > _COUNTS
+        ),
+        None,
+    )
