@@ -14,13 +14,14 @@ from engine.errors import ConstraintViolated, EngineError
 from engine.executors.apis import public_api
 from engine.executors.lowering import Unsupported, lower
 from engine.executors.modes import MODES, OPTIONS
-from engine.executors.outcome import Array, Outcome, Status
+from engine.executors.outcome import Array, Failure, Outcome, Status
 from engine.finding import Ablation
 from engine.ir.case import Call, Case
 from engine.ir.digest import blob_digest, case_digest
 from engine.ir.graph import Graph, Input, Node, StoredBlob
 from engine.ir.types import FLOATS, INTEGERS, Dense, itemsize, numpy_dtype
 from engine.ir.values import materialise
+from engine.ir.window import writers_of
 from engine.ops import OPS
 from engine.ops.spec import Form
 from engine.ops.typing import call_of_node, retype
@@ -38,6 +39,7 @@ SECONDS = 90.0
 # goes away with one of them is a known trade-off of the compiler, and a report must say so.
 EAGER_NUMERICS = ("emulate_precision_casts", "fallback_random")
 _SMALL = ("float16", "bfloat16")
+_FORMS = 12
 _GRADIENTS = (Kind.GRADIENT, Kind.GRADIENT_NONFINITE, Kind.GRADIENT_RAISES)
 FAILS, PASSES, DIFFERS, COULD_NOT = "fails", "passes", "differs", "could not run"
 
@@ -160,23 +162,30 @@ class _Ablator:
 
     # ---- forms
     def _forms(self) -> Iterator[tuple[str, str, Callable[[], tuple[str, str]]]]:
-        node = _accused(self.divergence, self.case.graph)
-        spec = OPS.get(node.op) if node is not None else None
-        if node is None or spec is None:
-            return
+        """Every other form of the accused call, then of the others of the program."""
+        graph = self.case.graph
         try:
-            names = spec.forms_for(self.framework, call_of_node(node, self.case.graph.types))
-            written = lower(self.case, self.framework).forms[node.name]
+            written = lower(self.case, self.framework).forms
         except (ConstraintViolated, Unsupported):
             return
-        for name in names:
+        found = [
+            (node, name, form)
+            for node in _accused_first(self.divergence, graph)
+            if node.op in OPS
+            for name, form in self._others(node, written.get(node.name, ""))
+        ]
+        for node, name, form in found[:_FORMS]:
+            yield (
+                "form",
+                _setting(node, name, form, self.framework),
+                lambda node=node, name=name: self._form(node, name),  # type: ignore[misc]
+            )
+
+    def _others(self, node: Node, written: str) -> Iterator[tuple[str, Form]]:
+        spec, call = OPS[node.op], call_of_node(node, self.case.graph.types)
+        for name in spec.forms_for(self.framework, call):
             if name != written:
-                form = spec.forms[self.framework][name]
-                yield (
-                    "form",
-                    _setting(name, form, self.framework),
-                    lambda name=name: self._form(node, name),  # type: ignore[misc]
-                )
+                yield name, spec.forms[self.framework][name]
 
     def _form(self, node: Node, form: str) -> tuple[str, str]:
         """The same call written otherwise, in the accused modes and their baseline."""
@@ -193,10 +202,8 @@ class _Ablator:
         comparison = replace(self.trial.comparison, case=case, outcomes=outcomes)
         result, detail = self._ruled(comparison, self.divergence.modes)
         lines = lowered.source.splitlines()
-        text = next(
-            (lines[at - 1].strip() for at, one in lowered.lines.items() if one == node.name), ""
-        )
-        return result, "; ".join(part for part in (text, detail) if part)
+        written = [lines[at - 1].strip() for at, of in lowered.lines.items() if of == node.name]
+        return result, "; ".join(part for part in (*written, detail) if part)
 
     # ---- shared
     def _outcome(self, case: Case, blobs: Mapping[str, Array], mode: str) -> Outcome:
@@ -223,7 +230,7 @@ class _Ablator:
     def _answered(self, comparison: Comparison, verdict: Verdict, mode: str) -> tuple[str, str]:
         for one in verdict.divergences:
             if mode in one.modes and self._is_same(one):
-                return FAILS, one.evidence[0] if one.evidence else ""
+                return FAILS, _said(one, comparison.outcomes[mode])
         other = next((one for one in verdict.divergences if mode in one.modes), None)
         if other is not None:
             return DIFFERS, describe(other)
@@ -232,8 +239,7 @@ class _Ablator:
         if failure is None and self.divergence.kind in _GRADIENTS:
             failure = outcome.gradient_failure
         if failure is not None:
-            lines = [line.strip() for line in failure.message.splitlines() if line.strip(" -")]
-            return COULD_NOT, f"raised {failure.type}: {lines[0] if lines else ''}"
+            return COULD_NOT, _raised(failure)
         if outcome.status is not Status.OK:
             return COULD_NOT, outcome.reason or outcome.status.value
         if self.divergence.kind in _GRADIENTS and not outcome.gradients:
@@ -245,6 +251,21 @@ class _Ablator:
     def _is_same(self, other: Divergence) -> bool:
         """Whether a divergence is this one, in whichever modes it shows."""
         return (other.kind, other.message) == (self.divergence.kind, self.divergence.message)
+
+
+def _said(divergence: Divergence, outcome: Outcome) -> str:
+    """What one of the accused modes did, in a line."""
+    failure = outcome.failure or outcome.gradient_failure
+    if failure is not None:
+        return _raised(failure)
+    own = f"{outcome.mode}: "
+    said = next((one for one in divergence.evidence if one.startswith(own)), "")
+    return said.removeprefix(own) or next(iter(divergence.evidence), "")
+
+
+def _raised(failure: Failure) -> str:
+    lines = [line.strip() for line in failure.message.splitlines() if line.strip(" -")]
+    return f"raised {failure.type}: {lines[0] if lines else ''}"
 
 
 # -------------------------------------------------------------------------------------- options
@@ -307,17 +328,18 @@ def _widened(case: Case, dtype: str, blobs: Mapping[str, Array]) -> tuple[Case, 
 
 
 # ---------------------------------------------------------------------------------------- forms
-def _accused(divergence: Divergence, graph: Graph) -> Node | None:
-    """The call that is blamed: the node that raised or made the value, else the last one."""
-    for name in (divergence.node, divergence.value):
-        node = graph.by_name.get(name)
-        if node is not None and node.op != "item":
-            return node
+def _accused_first(divergence: Divergence, graph: Graph) -> tuple[Node, ...]:
+    """The calls of a program, the blamed one first: the node that raised, that wrote what was lost,
+    or that made the value, else the last one."""
     calls = [node for node in graph.nodes if node.op != "item"]
-    return calls[-1] if calls else None
+    suspects = [graph.by_name[divergence.node]] if divergence.node in graph.by_name else []
+    if divergence.kind is Kind.WRITE_LOST:
+        suspects += writers_of(graph, divergence.value)
+    suspects += [node for node in calls if node.name == divergence.value]
+    ordered = (*(one for one in suspects if one.op != "item"), *reversed(calls))
+    return tuple(dict.fromkeys(ordered))
 
 
-def _setting(name: str, form: Form, framework: str) -> str:
-    """The public name that a form calls, with the name of the form."""
-    api = public_api(form, framework)
-    return f"{api} ({name})" if api else name
+def _setting(node: Node, name: str, form: Form, framework: str) -> str:
+    """The public name that a form calls, or the operator, with the name of the form."""
+    return f"{public_api(form, framework) or node.op} ({name})"

@@ -17,9 +17,10 @@ from engine.campaign import campaign
 from engine.errors import BadInput, EngineError
 from engine.events import CampaignFinished, CampaignStarted, FindingFound, RoundFinished
 from engine.executors.environment import Environment
-from engine.executors.modes import MODES
+from engine.executors.modes import mode_named
 from engine.executors.outcome import Array
 from engine.executors.pool import Pool
+from engine.explain import explained
 from engine.ir.case import Case
 from engine.ir.codec import load_case, save_case
 from engine.ir.text import print_case
@@ -74,7 +75,9 @@ def _parser() -> argparse.ArgumentParser:
         one.add_argument("--modes", type=_names, default=DEFAULT_MODES, help="comma-separated")
         one.add_argument("--json", action="store_true", help="print JSON")
         if name == "judge":
-            one.add_argument("--explain", action="store_true", help="say what each oracle saw")
+            one.add_argument(
+                "--explain", action="store_true", help="print the whole chain of reasoning"
+            )
         if name == "minimise":
             one.add_argument("--out", type=Path, help="where the smaller case goes")
             one.add_argument("--seconds", type=float, default=120.0, help="budget")
@@ -192,10 +195,7 @@ def _trial(given: argparse.Namespace, bench: Bench) -> tuple[Trial, dict[str, Ar
 
 
 def _modes(given: argparse.Namespace) -> tuple[str, ...]:
-    for mode in given.modes:
-        if mode not in MODES:
-            raise BadInput("mode", seen=repr(mode), expected=", ".join(MODES))
-    return tuple(given.modes)
+    return tuple(mode_named(mode).name for mode in given.modes)
 
 
 def _replay(given: argparse.Namespace) -> int:
@@ -221,19 +221,18 @@ def _replay(given: argparse.Namespace) -> int:
 def _judge(given: argparse.Namespace) -> int:
     with Pool() as pool:
         trial, _ = _trial(given, Bench(pool, _modes(given)))
+        reasoning = list(explained(trial)) if given.explain else []
     verdict = trial.verdict
     if given.json:
-        print(json.dumps({"ruling": verdict.ruling, "reason": verdict.reason, "keys": trial.keys}))
+        found: dict[str, object] = {
+            "ruling": verdict.ruling,
+            "reason": verdict.reason,
+            "keys": trial.keys,
+        }
+        print(json.dumps(found | ({"reasoning": reasoning} if given.explain else {})))
     else:
         print(f"{verdict.ruling}: {verdict.reason}")
-    if given.explain:
-        for one in verdict.divergences:
-            print(f"\n{one.kind} of {one.value or 'the call'}: {', '.join(one.modes)}")
-            print("".join(f"  {said}\n" for said in one.evidence), end="")
-            print(
-                "".join(f"  {mode}: {units:.3g} x allowed\n" for mode, units in one.errors), end=""
-            )
-        print("".join(f"note: {said}\n" for said in verdict.notes), end="")
+        print("".join(f"{line}\n" for line in reasoning), end="")
     return 1 if verdict.failed else 0
 
 

@@ -17,10 +17,15 @@ UNKNOWN = "unknown"
 def facts_in_words(graph: Graph, recorded: Mapping[str, Fact]) -> dict[str, dict[str, str]]:
     """For every value of the graph its `FACTS`; `UNKNOWN` where neither run nor type says."""
     flow = FlowGraph(graph, {name: one for name, one in recorded.items() if name in graph.types})
-    return {name: _in_words(name, flow.facts(name), graph) for name in graph.types}
+    trainable = [given.name for given in graph.inputs if given.requires_grad]
+    reached = frozenset(trainable).union(*map(flow.reach, trainable))
+    return {
+        name: _in_words(name, flow.facts(name), graph, may_need=name in reached)
+        for name in graph.types
+    }
 
 
-def _in_words(name: str, facts: EdgeFacts, graph: Graph) -> dict[str, str]:
+def _in_words(name: str, facts: EdgeFacts, graph: Graph, *, may_need: bool) -> dict[str, str]:
     declared = graph.types[name]
     if not isinstance(declared, Dense):
         shape = strides = layout = UNKNOWN
@@ -33,7 +38,7 @@ def _in_words(name: str, facts: EdgeFacts, graph: Graph) -> dict[str, str]:
         "strides": strides,
         "layout": layout,
         "alias": _alias(name, facts),
-        "gradient": _gradient(facts),
+        "gradient": _gradient(name, facts, graph, may_need=may_need),
         "values": _values(facts.summary),
     }
 
@@ -46,17 +51,19 @@ def _alias(name: str, facts: EdgeFacts) -> str:
     """Which value owns the storage, and where in it this one begins."""
     if facts.storage is None:
         return UNKNOWN if facts.is_view is not True else "view, storage unknown"
-    owner = "own storage" if facts.storage == name else f"storage of {facts.storage}"
     offset = "" if facts.offset is None else f", offset {facts.offset}"
-    return f"{owner}{offset}{', view' if facts.is_view else ''}"
+    if facts.storage == name:
+        return f"own storage{offset}"
+    return f"storage of {facts.storage}{offset}{', view' if facts.is_view else ''}"
 
 
-def _gradient(facts: EdgeFacts) -> str:
-    if facts.requires_grad is None:
-        return UNKNOWN
-    if not facts.requires_grad:
-        return "not required"
-    return "required, leaf" if facts.is_leaf else "required"
+def _gradient(name: str, facts: EdgeFacts, graph: Graph, *, may_need: bool) -> str:
+    """Inputs as they are declared: a recording may have been made without gradients."""
+    if name in graph.input_by_name:
+        return "required, leaf" if graph.input_by_name[name].requires_grad else "not required"
+    if facts.requires_grad:
+        return "required"
+    return UNKNOWN if facts.requires_grad is None or may_need else "not required"
 
 
 def _values(summary: Mapping[str, float]) -> str:

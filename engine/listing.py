@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine import mutators  # noqa: F401 - fills MUTATORS
-from engine.executors.modes import MODES
+from engine.executors.modes import MODES, OPTIONS
 from engine.mutators.spec import MUTATORS
 from engine.ops import OPS
 from engine.ops.spec import FRAMEWORKS
@@ -64,8 +64,13 @@ def list_mutators() -> Rows:
 
 
 def list_modes() -> Rows:
-    """Name, framework, what it is."""
+    """Name, framework, options to write after the name with a "+", what it is."""
     return [
-        {"name": mode.name, "framework": mode.framework, "text": mode.text}
+        {
+            "name": mode.name,
+            "framework": mode.framework,
+            "options": [one.name for one in OPTIONS.values() if mode.name in one.modes],
+            "text": mode.text,
+        }
         for mode in MODES.values()
     ]

@@ -22,7 +22,7 @@ from engine.ir.check import check
 from engine.ir.digest import blob_digest
 from engine.ir.graph import Graph, Input, Node, StoredBlob
 from engine.ir.types import Dense, is_float
-from engine.ir.window import alias_root
+from engine.ir.window import writers_of
 from engine.oracles.comparison import Comparison
 from engine.oracles.numeric import gap
 from engine.oracles.verdict import Divergence, Kind
@@ -125,15 +125,21 @@ class _Search:
                 said = _wrong(trial.comparison, call, node, answer) if answer else ""
                 if said:
                     later = f" in call {call}" if call else ""
-                    return Localised("forward", mode, node.name, node.op, f"{said}{later} ({how})")
+                    said += f"{later}{self._writer(node)} ({how})"
+                    return Localised("forward", mode, node.name, node.op, said)
         return None
+
+    def _writer(self, node: Node) -> str:
+        """Who writes to the storage of a value that lacks a write."""
+        if self.divergence.kind is not Kind.WRITE_LOST:
+            return ""
+        writers = [one.name for one in writers_of(self.graph, node.name)]
+        return f"; written to by {', '.join(writers)}" if writers else ""
 
     def _written(self, mode: str) -> Localised:
         """An input that holds the wrong thing after the call, and who writes to it."""
         name = self.divergence.value
-        root = alias_root(self.graph, name)
-        writers = [one for one in self.graph.nodes if one.writes]
-        writers = [one for one in writers if alias_root(self.graph, str(one.writes)) == root]
+        writers = writers_of(self.graph, name)
         readers = [self.graph.by_name[one] for one in self.graph.users[name]]
         suspect = (writers or readers or list(self.graph.nodes))[-1]
         said = (
@@ -294,7 +300,7 @@ def _wrong(comparison: Comparison, call: int, node: Node, answer: Answer) -> str
     if found is None or answer.array is None or not found.counts:
         return ""
     at = found.worst[: answer.array.ndim]
-    got, exact = answer.array[at], np.asarray(referee.exact[node.name])[at]
+    got, exact = str(answer.array[at]), str(np.asarray(referee.exact[node.name])[at])
     place = f" at {at}" if at else ""
     if found.nonfinite:
         return f"is {got}{place}, float64 has {exact}; NaN or Inf wrong in {found.nonfinite}"

@@ -33,9 +33,12 @@ def step(mutator: str, before: Graph, after: Graph) -> Step:
     readers = tuple(node.name for node in after.nodes if inputs.intersection(node.uses))
     centre = (changed or readers or _neighbours(before, after, gone))[:LARGEST]
     shown = _window(after, centre)
+    if not gone and not any(one in before.by_name for one in shown):
+        # New nodes that touch inputs alone: who else reads those shows where they are.
+        shown = _window(after, (*shown, *_neighbours(after, before, shown)))
     # The place in the parent: what both graphs have of the window, and what is gone.
     place = (*(one for one in shown if one in before.by_name), *gone)
-    earlier = _window(before, place[:LARGEST] or _neighbours(after, before, changed), context=0)
+    earlier = _window(before, place[:LARGEST], context=0)
     return Step(
         mutator=mutator,
         before=_text(before, earlier),
@@ -68,9 +71,11 @@ def _neighbours(graph: Graph, other: Graph, gone: Iterable[str]) -> tuple[str, .
         for one in gone
         if one in graph.by_name
         for name in (*graph.by_name[one].uses, *graph.users[one])
-        if name in other.by_name
     ]
-    return tuple(dict.fromkeys(beside)) or tuple(node.name for node in other.nodes[-1:])
+    readers = [other.users[one][:2] for one in beside if one in other.input_by_name]
+    found = [one for one in beside if one in other.by_name]
+    found += [one for several in readers for one in several]
+    return tuple(dict.fromkeys(found)) or tuple(node.name for node in other.nodes[-1:])
 
 
 def _window(graph: Graph, centre: Iterable[str], *, context: int = _CONTEXT) -> tuple[str, ...]:

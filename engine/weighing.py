@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from engine.executors.modes import MODES
 from engine.executors.outcome import Answer, Array
 from engine.finding import Weighed
 from engine.ir.types import Dense
@@ -29,7 +30,11 @@ def weighed(comparison: Comparison) -> tuple[Weighed, ...]:
     What is never compared (random and undefined values) is not weighed, nor is what has another
     shape than float64 has.
     """
-    return (*_outputs(comparison), *_gradients(comparison))
+    order = tuple(MODES)
+    rows = (*_outputs(comparison), *_gradients(comparison))
+    return tuple(
+        sorted(rows, key=lambda row: (row.quantity == "gradient", row.call, order.index(row.mode)))
+    )
 
 
 # -------------------------------------------------------------------------------------- outputs

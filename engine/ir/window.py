@@ -14,7 +14,7 @@ from engine.ir.digest import blob_digest
 from engine.ir.graph import Graph, Input, Node, StoredBlob
 from engine.ir.types import Dense, Tuple, is_float
 
-__all__ = ["alias_root", "closure", "cut", "neighbourhood"]
+__all__ = ["alias_root", "closure", "cut", "neighbourhood", "writers_of"]
 
 Array = npt.NDArray[np.generic]
 
@@ -138,6 +138,14 @@ def alias_root(graph: Graph, name: str) -> str:
             break
         name = before
     return name
+
+
+def writers_of(graph: Graph, name: str) -> tuple[Node, ...]:
+    """The nodes that write to the storage of a value, in order."""
+    root = alias_root(graph, name)
+    return tuple(
+        node for node in graph.nodes if node.writes and alias_root(graph, node.writes) == root
+    )
 
 
 def _leaving(graph: Graph, nodes: tuple[Node, ...], inside: set[str]) -> tuple[str, ...]:

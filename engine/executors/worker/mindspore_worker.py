@@ -71,11 +71,14 @@ def run(run: Run) -> None:
     forward = run.module.forward
     if compiled:
         forward = _compiled(run, forward)
-    with _levels() if run.settings else contextlib.nullcontext(set()) as levels:
+    if run.settings:
+        with _levels(run) as levels:
+            _calls(run, forward)
+            run.prove_settings(levels)
+    else:
         _calls(run, forward)
     if compiled:
-        run.answer["proof"] = _proof(known)
-        run.prove_settings({"jit_level": ", ".join(sorted(levels))})
+        run.answer["proof"].update(_proof(known))
     elif run.request["record"]:
         _record(run)
     if run.request["gradient"] != "none":
@@ -89,13 +92,14 @@ def _compiled(run: Run, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextlib.contextmanager
-def _levels() -> Iterator[set[str]]:
-    """The optimisation levels that the compiler is handed meanwhile, as its executors have them."""
-    found: set[str] = set()
+def _levels(run: Run) -> Iterator[dict[str, str]]:
+    """The optimisation level that the compiler is handed meanwhile, as its executor has it."""
+    found: dict[str, str] = {}
     original = api._JitExecutor.compile
 
     def look(executor: Any, *arguments: Any, **named: Any) -> Any:
-        found.add(dict(executor.jit_config_dict or {}).get("jit_level", ""))
+        found["jit_level"] = dict(executor.jit_config_dict or {}).get("jit_level", "")
+        run.note_settings(found)
         return original(executor, *arguments, **named)
 
     api._JitExecutor.compile = look
