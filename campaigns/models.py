@@ -29,6 +29,7 @@ __all__ = [
     "Environment",
     "GraphText",
     "Mutant",
+    "Refusal",
     "Shard",
     "StrictJSONEncoder",
     "WorkerHeartbeat",
@@ -355,6 +356,32 @@ class Mutant(models.Model):
         """Names of all its mutations, in order."""
         first = f"{self.mutator}.{self.variant}" if self.variant else self.mutator
         return (first, *self.further) if first else ()
+
+
+class Refusal(models.Model):
+    """How often candidates of one mutation were refused for one reason, before anything ran.
+
+    Counted in the transaction of the round; rounds keep their reasons without the mutation.
+    """
+
+    shard = models.ForeignKey(Shard, on_delete=models.CASCADE, related_name="refusals")
+    mutation = models.CharField(max_length=240, help_text="Name and variant.")
+    reason = models.CharField(max_length=120)
+    count = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["shard", "mutation", "reason"], name="refusal_counted_once"
+            ),
+        ]
+        indexes = [
+            # What a mutation's page shows.
+            models.Index(fields=["mutation"], name="refusal_of_mutation"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.mutation}: {self.reason}"
 
 
 class GraphText(models.Model):

@@ -25,6 +25,7 @@ from campaigns.models import (
     Campaign,
     GraphText,
     Mutant,
+    Refusal,
     Shard,
     WorkerHeartbeat,
     pack_json,
@@ -233,6 +234,7 @@ def record_round(
     if recorded != 1:
         raise LostLeaseError(f"{shard}: round {event.round} is not ours to record")
     Mutant.objects.create(shard=shard, created_at=now, **_columns(event))
+    _count_refusals(shard, event)
     _keep_graph(event)
     _count_findings(claim, findings, on_finding)
     shard.rejected_reasons = reasons
@@ -247,6 +249,15 @@ def _columns(event: RoundFinished) -> dict[str, object]:
         "further": list(event.further),
         "depth": len(lineage) if isinstance(lineage, list) else None,
     }
+
+
+def _count_refusals(shard: Shard, event: RoundFinished) -> None:
+    """Nobody else counts them: the shard's row is ours until the transaction ends."""
+    for mutation, reasons in event.refused.items():
+        for reason, count in reasons.items():
+            same = Refusal.objects.filter(shard=shard, mutation=mutation, reason=reason)
+            if not same.update(count=F("count") + count):
+                Refusal.objects.create(shard=shard, mutation=mutation, reason=reason, count=count)
 
 
 def _keep_graph(event: RoundFinished) -> None:

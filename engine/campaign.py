@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from time import monotonic
+from typing import TypeAlias
 
 import numpy as np
 
@@ -42,6 +43,9 @@ from engine.steps import newest, restored, step
 from engine.trial import Bench, Trial
 
 __all__ = ["Campaign", "campaign"]
+
+# (mutation, reason) -> how often it was refused for it.
+_Refusals: TypeAlias = "Counter[tuple[str, str]]"
 
 _TRIES = 60
 _LOOKS = 3000
@@ -161,7 +165,7 @@ class Campaign:
     def _round(self, number: int) -> Iterator[Event]:
         began, parent = monotonic(), digest(self.chain.case.graph)
         rng = np.random.default_rng([self.options.random_seed, number])
-        rejected: Counter[str] = Counter()
+        rejected: _Refusals = Counter()
         attempt = self._attempt(rng, rejected)
         if attempt is None:
             self._restart()
@@ -199,7 +203,7 @@ class Campaign:
             rng=rng,
         )
 
-    def _attempt(self, rng: np.random.Generator, rejected: Counter[str]) -> _Attempt | None:
+    def _attempt(self, rng: np.random.Generator, rejected: _Refusals) -> _Attempt | None:
         """A mutant of up to `stack` mutations, each near the one before: running a window costs the
         same for one as for three."""
         attempt: _Attempt | None = None
@@ -211,7 +215,7 @@ class Campaign:
         return attempt
 
     def _extended(
-        self, attempt: _Attempt | None, rng: np.random.Generator, rejected: Counter[str]
+        self, attempt: _Attempt | None, rng: np.random.Generator, rejected: _Refusals
     ) -> _Attempt | None:
         """One more mutation. Select, then filter, lazily: the best candidate that fits."""
         case = attempt.case if attempt else self.chain.case
@@ -234,7 +238,7 @@ class Campaign:
             try:
                 return self._mutated(attempt, choice, case, rng)
             except ConstraintViolated as refusal:
-                rejected[_reason(refusal)] += 1
+                rejected[candidate.label, _reason(refusal)] += 1
         return None
 
     def _mutated(
@@ -370,7 +374,7 @@ class Campaign:
         number: int,
         began: float,
         parent: str,
-        rejected: Counter[str],
+        rejected: _Refusals,
         attempt: _Attempt | None,
         trial: Trial | None,
         verdict: str,
@@ -400,7 +404,8 @@ class Campaign:
             parent=parent,
             digest=digest(attempt.case.graph) if attempt else "",
             nodes=len(attempt.case.graph.nodes) if attempt else 0,
-            rejected=dict(rejected),
+            rejected=_by_reason(rejected),
+            refused=_by_mutation(rejected),
             statuses={
                 mode: outcome.status.value
                 for mode, outcome in (trial.outcomes.items() if trial else ())
@@ -464,6 +469,20 @@ def _reason(refusal: ConstraintViolated) -> str:
     kind = str(refusal).partition(" constraint at ")
     text = kind[2].partition(": ")[2] if kind[1] else str(refusal)
     return f"{kind[0]}: {text}"[:120] if kind[1] else text[:120]
+
+
+def _by_reason(refusals: _Refusals) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for (_, reason), count in refusals.items():
+        found[reason] += count
+    return dict(found)
+
+
+def _by_mutation(refusals: _Refusals) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for (mutation, reason), count in refusals.items():
+        found.setdefault(mutation, {})[reason] = count
+    return found
 
 
 def _pairs(trace: tuple[str, ...]) -> tuple[str, ...]:

@@ -51,7 +51,8 @@ class RoundFinished:
 
     `mutator`, `variant`, `site`: of the first mutation; `further`: names of those stacked on it.
     `accepted`: the mutant is legal and became the chain's next seed. `rejected`: reasons of the
-    candidates that were tried and refused before this one, with counts. `statuses`: mode -> status.
+    candidates that were tried and refused before this one, with counts; `refused`: the same by the
+    mutation's name, name -> reason -> count. `statuses`: mode -> status.
     `verdict`: "pass", "fail", "inconclusive", "flaky" or "rejected". `parent` and `digest`: of the
     whole graphs before and after, which no recorded value is part of. `events_new`: novel trace
     events. `executions`: framework runs spent. `checkpoint`: JSON state after the round.
@@ -77,6 +78,7 @@ class RoundFinished:
     checkpoint: Mapping[str, object] = field(default_factory=dict)
     graph_text: str = ""
     further: tuple[str, ...] = ()
+    refused: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ def round_event(number: int, **fields: object) -> RoundFinished:
         "digest": digest,
         "nodes": 1,
         "rejected": {"kernel too large": 2},
+        "refused": {"grow.kernel": {"kernel too large": 2}},
         "statuses": {"torch-eager": "ok"},
         "reward": 0.5,
         "novel": 1,

@@ -145,6 +145,8 @@ def test_recorded_round_is_a_row_with_counters_checkpoint_and_graph() -> None:
     assert [one.round for one in shard.mutants.order_by("round")] == [0, 1]
     assert (shard.next_round, shard.recorded_rounds, shard.accepted) == (2, 2, 1)
     assert (shard.rejected, shard.rejected_reasons) == (4, {"kernel too large": 4})
+    refusals = shard.refusals.values_list("mutation", "reason", "count")
+    assert list(refusals) == [("grow.kernel", "kernel too large", 4)]
     assert (shard.crash_findings, shard.state_findings, shard.findings) == (1, 1, 2)
     assert (shard.executions, shard.seconds) == (6, 0.5)
     assert GraphText.objects.count() == 2

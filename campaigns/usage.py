@@ -1,0 +1,125 @@
+"""How mutations did in all recorded rounds: the live statistics of the catalogue.
+
+A round may hold several mutations, the first in columns and those stacked on it in a JSON list; its
+outcome counts for each of them. The lists are taken apart by the database: the ORM has no join
+with the elements of a list, so these are two statements of plain SQL, for both databases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from django.db import connection
+from django.db.models import Sum
+
+from campaigns.models import Mutant, Refusal
+
+__all__ = ["Usage", "mutation_usage", "outcomes_of", "proofs_of", "refusals_of"]
+
+# Label and outcome of every mutation of every round.
+_APPLIED = """
+WITH applied AS (
+  SELECT CASE variant WHEN '' THEN mutator ELSE mutator || '.' || variant END AS label,
+         id, accepted, verdict, reason, reward, digest, parent
+  FROM campaigns_mutant WHERE mutator <> ''
+  UNION ALL
+  SELECT one.value, m.id, m.accepted, m.verdict, m.reason, m.reward, m.digest, m.parent
+  FROM campaigns_mutant AS m, {elements}(m.further) AS {one}
+)
+"""
+_USAGE = """
+SELECT label, COUNT(*), COUNT(CASE WHEN accepted THEN 1 END),
+       COUNT(CASE WHEN verdict = 'fail' THEN 1 END),
+       COUNT(CASE WHEN verdict = 'flaky' THEN 1 END),
+       COUNT(CASE WHEN verdict = 'inconclusive' THEN 1 END),
+       AVG(reward),
+       MAX(CASE WHEN accepted AND digest <> parent THEN id END)
+FROM applied GROUP BY label
+"""
+_OUTCOMES = """
+SELECT reason, COUNT(*) FROM applied
+WHERE NOT accepted AND label IN ({labels}) GROUP BY reason ORDER BY COUNT(*) DESC, reason LIMIT 12
+"""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What became of the rounds that hold a mutation.
+
+    `rounds`: how many ran; `refused`: candidates that were refused and not run. `reward`: mean of
+    the policy's reward. `proof`: the newest round whose mutant was accepted and another graph than
+    its parent, 0 where there is none.
+    """
+
+    rounds: int = 0
+    accepted: int = 0
+    failing: int = 0
+    flaky: int = 0
+    inconclusive: int = 0
+    reward: float | None = None
+    proof: int = 0
+    refused: int = 0
+
+    @classmethod
+    def together(cls, parts: Sequence[Usage]) -> Usage:
+        """The sum; rewards are weighted by rounds."""
+        rounds = sum(one.rounds for one in parts)
+        earned = sum((one.reward or 0.0) * one.rounds for one in parts)
+        return cls(
+            rounds,
+            sum(one.accepted for one in parts),
+            sum(one.failing for one in parts),
+            sum(one.flaky for one in parts),
+            sum(one.inconclusive for one in parts),
+            earned / rounds if rounds else None,
+            max((one.proof for one in parts), default=0),
+            sum(one.refused for one in parts),
+        )
+
+
+def _statement(text: str) -> str:
+    if connection.vendor == "postgresql":
+        names = {"elements": "jsonb_array_elements_text", "one": "one(value)"}
+    else:
+        names = {"elements": "json_each", "one": "one"}
+    return _APPLIED.format(**names) + text
+
+
+def mutation_usage() -> Mapping[str, Usage]:
+    """Statistics of every mutation that ran or was refused, by its name. Two queries."""
+    with connection.cursor() as cursor:
+        cursor.execute(_statement(_USAGE))
+        found = {
+            label: Usage(*counts, proof=proof or 0) for label, *counts, proof in cursor.fetchall()
+        }
+    refused = Refusal.objects.values_list("mutation").annotate(total=Sum("count")).order_by()
+    for label, total in refused:
+        found[label] = replace(found.get(label, Usage()), refused=total)
+    return found
+
+
+def outcomes_of(labels: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """Why mutants of these mutations were not accepted once they had run, commonest first."""
+    marks = ", ".join(["%s"] * len(labels))
+    with connection.cursor() as cursor:
+        cursor.execute(_statement(_OUTCOMES.format(labels=marks)), list(labels))
+        return tuple(cursor.fetchall())
+
+
+def refusals_of(labels: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """Why candidates of these mutations were refused before they ran, commonest first."""
+    counted = (
+        Refusal.objects.filter(mutation__in=labels)
+        .values_list("reason")
+        .annotate(total=Sum("count"))
+        .order_by("-total", "reason")
+    )
+    return tuple(counted)
+
+
+def proofs_of(usages: Iterable[Usage]) -> Mapping[int, Mutant]:
+    """The rounds that prove these mutations, by id, with shard and campaign. One query."""
+    wanted = [one.proof for one in usages if one.proof]
+    rounds = Mutant.objects.select_related("shard__campaign").order_by()
+    return rounds.in_bulk(wanted)
