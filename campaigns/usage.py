@@ -91,7 +91,7 @@ def mutation_usage() -> Mapping[str, Usage]:
     with connection.cursor() as cursor:
         cursor.execute(_statement(_USAGE))
         found = {
-            label: Usage(*counts, proof=proof or 0) for label, *counts, proof in cursor.fetchall()
+            label: Usage(*counts[:-1], counts[-1] or 0) for label, *counts in cursor.fetchall()
         }
     refused = Refusal.objects.values_list("mutation").annotate(total=Sum("count")).order_by()
     for label, total in refused:

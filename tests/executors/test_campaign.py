@@ -48,6 +48,15 @@ def test_every_round_is_told_once_and_in_order(
     assert [one.round for one in finished[1]] == list(range(OPTIONS.rounds))
 
 
+def test_refusals_are_told_by_reason_and_by_mutation(
+    finished: tuple[Campaign, list[RoundFinished]],
+) -> None:
+    for one in finished[1]:
+        by_mutation = sum(sum(reasons.values()) for reasons in one.refused.values())
+        assert by_mutation == sum(one.rejected.values())
+    assert any(one.refused for one in finished[1])
+
+
 def test_values_kept_over_mutations_are_those_of_a_fresh_run(
     finished: tuple[Campaign, list[RoundFinished]], pool: Pool
 ) -> None:
