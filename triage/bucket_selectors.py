@@ -59,7 +59,7 @@ def bucket_page(bucket: Bucket, record: FindingRecord | None = None) -> BucketPa
         bucket=bucket,
         record=record or best_finding(bucket),
         members=tuple(members),
-        notes=tuple(bucket.notes.select_related("author")),
+        notes=tuple(bucket.notes.filter(deleted_in=None).select_related("author")),
         events=tuple(bucket.events.select_related("who").order_by("-created_at", "-id")),
         reports=tuple(bucket.reports.all()),
         labels=tuple(bucket.labels.all()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -15,25 +16,30 @@ from engine.errors import BadInput
 from engine.finding import Finding
 from triage import services
 from triage.bucket_selectors import bucket_page, rerun_panel
+from triage.evidence import ablation_axes, ablation_sentence, quantities
 from triage.forms import AssignForm, LabelForm, MoveForm, NoteForm, RerunForm
 from triage.impact import impact_points
-from triage.models import Bucket, FindingRecord, Label
+from triage.models import Bucket, FindingRecord, Label, Note
 from triage.people import person
 from triage.picture import HOPS, Picture, picture_of_texts, standalone
-from triage.replies import row_or_back, tell
+from triage.replies import back, row_or_back, tell
 from triage.routing import resolved
 from triage.selectors import team
+from triage.summary import next_step, script_name, summary
+from triage.walk import walk
 
 __all__ = [
     "add_label",
     "add_note",
     "assign_bucket",
     "clear_flag",
+    "delete_note",
     "download_answer",
     "download_data",
     "download_output",
     "download_picture",
     "download_script",
+    "edit_note",
     "load_bucket",
     "load_finding",
     "move_bucket",
@@ -77,7 +83,7 @@ def show_finding(request: HttpRequest, uuid: UUID) -> HttpResponse:
 @require_safe
 def download_script(request: HttpRequest, uuid: UUID) -> HttpResponse:
     record = load_finding(uuid)
-    name = f"reproduce_{record.op or record.symptom}_{str(record.uuid)[:8]}.py"
+    name = script_name(record)
     response = HttpResponse(record.finding().script, content_type="text/x-python; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
@@ -165,8 +171,8 @@ def remove_label(request: HttpRequest, uuid: UUID, pk: int) -> HttpResponse:
 
 @require_POST
 def clear_flag(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    services.clear_flag(load_bucket(uuid), who=person(request))
-    return redirect(load_bucket(uuid))
+    bucket = services.clear_flag(load_bucket(uuid), who=person(request))
+    return redirect(back(request, bucket.get_absolute_url()))
 
 
 @require_POST
@@ -174,37 +180,83 @@ def add_note(request: HttpRequest, uuid: UUID) -> HttpResponse:
     bucket, form = load_bucket(uuid), NoteForm(request.POST)
     if form.is_valid():
         services.add_note(bucket, text=form.cleaned_data["text"], who=person(request))
-        return redirect(f"{bucket.get_absolute_url()}#notes")
-    messages.error(request, "A note needs some text.")
-    return redirect(bucket)
+    else:
+        messages.error(request, "A note needs some text.")
+    return _to(request, bucket, "notes")
+
+
+@require_POST
+def edit_note(request: HttpRequest, uuid: UUID, pk: int) -> HttpResponse:
+    note, form = _own_note(request, uuid, pk), NoteForm(request.POST)
+    if form.is_valid():
+        services.edit_note(note, text=form.cleaned_data["text"], who=person(request))
+    else:
+        messages.error(request, "A note needs some text. To take it away, delete it.")
+    return _to(request, note.bucket, "notes")
+
+
+@require_POST
+def delete_note(request: HttpRequest, uuid: UUID, pk: int) -> HttpResponse:
+    note = _own_note(request, uuid, pk)
+    done = services.delete_note(note, who=person(request))
+    messages.success(request, "The note is deleted.", extra_tags=f"undo:{done.batch}")
+    return _to(request, note.bucket, "notes")
 
 
 # -------------------------------------------------------------------------------------- pieces
+def _own_note(request: HttpRequest, uuid: UUID, pk: int) -> Note:
+    """Notes are changed by who wrote them."""
+    rows = Note.objects.select_related("bucket").filter(author=person(request), deleted_in=None)
+    return get_object_or_404(rows, pk=pk, bucket__uuid=uuid)
+
+
+def _to(request: HttpRequest, bucket: Bucket, place: str) -> HttpResponse:
+    """Back to the page that the form was on, with the list it was walked in, at a place of it."""
+    return redirect(f"{back(request, bucket.get_absolute_url()).partition('#')[0]}#{place}")
+
+
 def _show(request: HttpRequest, bucket: Bucket, record: FindingRecord | None) -> HttpResponse:
     page = bucket_page(bucket, record)
+    query, at = request.GET.get("list", ""), request.GET.get("at", "")
     context: dict[str, Any] = {
         "page": page,
         "bucket": bucket,
+        "walk": walk(bucket, query=query, at=at, user=person(request)),
+        "next": next_step(bucket, record=page.record, reports=page.reports),
         "moves": services.allowed_moves(bucket.status),
         "team": list(team()),
         "note_form": NoteForm(),
     }
     if page.record is not None:
-        whole = request.GET.get("graph") == "all"
-        finding = page.record.finding()
-        drawn, problem = _picture(finding, hops=None if whole else HOPS)
         context |= {
             "record": page.record,
             "rerun": rerun_panel(page.record),
             "rerun_form": RerunForm(page.record.framework),
-            "finding": finding,
-            "points": impact_points(finding),
-            "picture": drawn,
-            "picture_problem": problem,
-            "small_picture": _small_picture(finding),
-            "whole": whole,
+            "whole": request.GET.get("graph") == "all",
         }
+        context |= _evidence(context)
     return render(request, "triage/bucket.html", context)
+
+
+def _evidence(context: Mapping[str, Any]) -> dict[str, Any]:
+    """What the panels show of a finding, or why it cannot be read."""
+    record: FindingRecord = context["record"]
+    try:
+        finding = record.finding()
+    except (KeyError, TypeError, ValueError) as error:
+        return {"problem": f"{type(error).__name__}: {error}"}
+    drawn, problem = _picture(finding, hops=None if context["whole"] else HOPS)
+    return {
+        "finding": finding,
+        "summary": summary(record, finding, latest=context["rerun"].latest),
+        "quantities": quantities(finding),
+        "axes": ablation_axes(finding),
+        "meaning": ablation_sentence(finding),
+        "points": impact_points(finding),
+        "picture": drawn,
+        "picture_problem": problem,
+        "small_picture": _small_picture(finding),
+    }
 
 
 def _picture(finding: Finding, *, hops: int | None) -> tuple[Picture | None, str]:

@@ -25,8 +25,8 @@ from kombu.exceptions import OperationalError
 
 from campaigns.models import Environment
 from engine.script_run import Ending, ScriptRun, run_script
+from triage.events import raise_flag, write_event
 from triage.models import Bucket, BucketEvent, FindingRecord, Rerun
-from triage.recording import raise_flag
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -62,7 +62,6 @@ _BELIEVED = {
     Bucket.Status.CONFIRMED,
     Bucket.Status.REPORTED,
 }
-_LINE_LENGTH = 500
 
 
 class LostRerunError(Exception):
@@ -282,13 +281,13 @@ def _end(claim: Claim, *, problem: str = "", now: datetime | None = None) -> Non
     )
     bucket = Bucket.objects.select_for_update().get(pk=rerun.finding.bucket_id)
     where = ", ".join(f"{name} {version}" for name, version in rerun.versions.items())
-    BucketEvent.objects.create(
-        bucket=bucket,
-        kind=BucketEvent.Kind.RERUN,
-        after=rerun.words[:_LINE_LENGTH],
-        why=(f"With {where}." if where else f"With {rerun.interpreter}.")[:_LINE_LENGTH],
+    write_event(
+        bucket,
+        BucketEvent.Kind.RERUN,
+        after=rerun.words,
+        why=f"With {where or rerun.interpreter}.",
         who=rerun.asked_by,
-        created_at=now,
+        now=now,
     )
     _raise_news(bucket, rerun, where, now)
 

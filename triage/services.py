@@ -41,6 +41,8 @@ __all__ = [
     "allowed_moves",
     "assign_buckets",
     "clear_flag",
+    "delete_note",
+    "edit_note",
     "move_buckets",
     "remove_labels",
     "undo_batch",
@@ -225,6 +227,37 @@ def add_note(bucket: Bucket, *, text: str, who: User) -> Note:
 
 
 @transaction.atomic
+def edit_note(note: Note, *, text: str, who: User, now: datetime | None = None) -> Note:
+    """Write a note anew; the history keeps that it was edited, and its first lines."""
+    before, note.text, note.edited_at = note.text, text, now or timezone.now()
+    note.save(update_fields=["text", "edited_at"])
+    write_event(
+        note.bucket,
+        BucketEvent.Kind.NOTE_EDITED,
+        before=before.splitlines()[0],
+        after=text.splitlines()[0],
+        who=who,
+    )
+    return note
+
+
+@transaction.atomic
+def delete_note(note: Note, *, who: User) -> Done:
+    """Take a note from the page; undoing the batch brings it back."""
+    batch = uuid.uuid4()
+    taken = Note.objects.filter(pk=note.pk, deleted_in=None).update(deleted_in=batch)
+    if taken:
+        write_event(
+            note.bucket,
+            BucketEvent.Kind.NOTE_DELETED,
+            before=note.text.splitlines()[0],
+            who=who,
+            batch=batch,
+        )
+    return Done(batch, taken)
+
+
+@transaction.atomic
 def undo_batch(batch: uuid.UUID, *, who: User) -> Done:
     """Take back what one action did, where everything is still as that action left it."""
     events = list(
@@ -294,6 +327,10 @@ def _undo_labels(bucket: Bucket, event: BucketEvent, who: User) -> bool:
     return True
 
 
+def _undo_deletion(bucket: Bucket, event: BucketEvent, who: User) -> bool:
+    return bool(bucket.notes.filter(deleted_in=event.batch).update(deleted_in=None))
+
+
 def _suppression(event: BucketEvent) -> Suppression:
     return Suppression.objects.get(pk=event.details["suppression"])
 
@@ -322,6 +359,7 @@ _UNDO: Mapping[str, Callable[[Bucket, BucketEvent, User], bool]] = {
     BucketEvent.Kind.STATUS: _undo_status,
     BucketEvent.Kind.ASSIGNEE: _undo_assignee,
     BucketEvent.Kind.LABELS: _undo_labels,
+    BucketEvent.Kind.NOTE_DELETED: _undo_deletion,
     BucketEvent.Kind.MERGED: undo_merge,
     BucketEvent.Kind.SPLIT: undo_split,
     BucketEvent.Kind.RULE: undo_rule,

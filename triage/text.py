@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
 
 import nh3
+from django.template.defaultfilters import filesizeformat
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from pygments import highlight
@@ -13,11 +15,12 @@ from pygments.lexer import Lexer
 from pygments.lexers.diff import DiffLexer
 from pygments.lexers.python import PythonLexer
 
-__all__ = ["changed_lines", "markdown", "python"]
+__all__ = ["Log", "changed_lines", "log", "markdown", "python"]
 
 _MARKDOWN = MarkdownIt("js-default", {"html": False, "linkify": False})
 _TAGS = nh3.ALLOWED_TAGS - {"img", "map", "area"}
 _LONG_LINES = 200_000
+_LAST_LINES = 30
 
 
 def markdown(text: str) -> SafeString:
@@ -25,6 +28,31 @@ def markdown(text: str) -> SafeString:
     html = nh3.clean(_MARKDOWN.render(text), tags=_TAGS, link_rel="noopener noreferrer nofollow")
     # nh3 has cleaned it. Long lines scroll, which a keyboard must be able to do.
     return mark_safe(html.replace("<pre>", '<pre tabindex="0">'))
+
+
+@dataclass(frozen=True)
+class Log:
+    """A text of many lines, folded: `first` may be hidden, `last` says what happened in the end."""
+
+    first: str
+    last: str
+    folded: int
+    shown: int
+    size: str
+
+
+def log(text: str) -> Log:
+    """The last lines of a text, the ones before them, and how long it is."""
+    lines = text.rstrip().splitlines()
+    cut = max(0, len(lines) - _LAST_LINES)
+    count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
+    return Log(
+        first="\n".join(lines[:cut]),
+        last="\n".join(lines[cut:]),
+        folded=cut,
+        shown=len(lines) - cut,
+        size=f"{count}, {filesizeformat(len(text.encode()))}",
+    )
 
 
 def python(source: str) -> SafeString:

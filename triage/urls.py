@@ -16,6 +16,8 @@ bucket_urls = [
     path("labels/<int:pk>/remove/", bucket_views.remove_label, name="remove-label"),
     path("flag/clear/", bucket_views.clear_flag, name="clear-flag"),
     path("notes/", bucket_views.add_note, name="add-note"),
+    path("notes/<int:pk>/edit/", bucket_views.edit_note, name="edit-note"),
+    path("notes/<int:pk>/delete/", bucket_views.delete_note, name="delete-note"),
 ]
 
 finding_urls = [

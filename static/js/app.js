@@ -204,6 +204,8 @@
     o: () => at()?.querySelector("[data-open]")?.click(),
     x: () => at()?.querySelector("[data-pick]")?.click(),
     e: () => (at() ?? document).querySelector("[data-edit]")?.focus(),
+    n: () => document.querySelector("[data-next]")?.click(),
+    p: () => document.querySelector("[data-previous]")?.click(),
     "/": () => document.querySelector("[data-search]")?.focus(),
     i: () => go("i"),
     h: () => go("h"),

@@ -11,4 +11,5 @@ __all__: list[str] = []
 register = template.Library()
 register.filter("markdown", text.markdown)
 register.filter("python", text.python)
+register.filter("log", text.log)
 register.filter("changed_lines", text.changed_lines)
