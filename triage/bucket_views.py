@@ -217,11 +217,12 @@ def _to(request: HttpRequest, bucket: Bucket, place: str) -> HttpResponse:
 
 def _show(request: HttpRequest, bucket: Bucket, record: FindingRecord | None) -> HttpResponse:
     page = bucket_page(bucket, record)
-    query, at = request.GET.get("list", ""), request.GET.get("at", "")
+    # Without a list in the address: the inbox as this browser saw it last.
+    query = request.GET.get("list", request.COOKIES.get("inbox", ""))
     context: dict[str, Any] = {
         "page": page,
         "bucket": bucket,
-        "walk": walk(bucket, query=query, at=at, user=person(request)),
+        "walk": walk(bucket, query=query, user=person(request)),
         "next": next_step(bucket, record=page.record, reports=page.reports),
         "moves": services.allowed_moves(bucket.status),
         "team": list(team()),

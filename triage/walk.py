@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from uuid import UUID
 
+from django.db.models import Q
 from django.http import QueryDict
 from django.urls import reverse
 
@@ -23,8 +24,8 @@ __all__ = ["Walk", "walk"]
 class Walk:
     """Where a bucket is in the list that a query string of the inbox gives.
 
-    `number` from 1; 0 where it is no longer in the list, as after a decision: then `following` is
-    what has come into its place. Addresses are "" at the ends.
+    `number` from 1; 0 where it is not in the list, as after a decision that settles it: it then
+    stands where it would be. Addresses are "" at the ends.
     """
 
     list_url: str
@@ -34,32 +35,25 @@ class Walk:
     following: str
 
 
-def walk(bucket: Bucket, *, query: str, at: str, user: User) -> Walk:
-    """Neighbours in the list `query`; `at` says where the bucket was. One query."""
+def walk(bucket: Bucket, *, query: str, user: User) -> Walk:
+    """Neighbours in the list of `query`. Two queries."""
     data = QueryDict(query)
     chosen = BucketFilter(data, queryset=Bucket.objects.all(), user=user)
-    rows = chosen.qs if chosen.is_valid() else Bucket.objects.none()
-    order = list(sorted_buckets(rows, data.get("sort", "")).values_list("uuid", flat=True))
-    is_there = bucket.uuid in order
-    was = int(at) if at.isdigit() else 0
-    place = order.index(bucket.uuid) if is_there else min(was, len(order))
-    after = place + is_there
-
-    def address(index: int) -> str:
-        if not 0 <= index < len(order) or not (is_there or at):
-            return ""
-        return _address(order[index], query, index)
-
+    listed = chosen.qs if chosen.is_valid() else Bucket.objects.none()
+    is_listed = listed.filter(pk=bucket.pk).exists()
+    with_this = Bucket.objects.filter(Q(pk__in=listed.values("pk")) | Q(pk=bucket.pk))
+    ordered = sorted_buckets(with_this, data.get("sort", "")).values_list("uuid", flat=True)
+    order = list(ordered)
+    place = order.index(bucket.uuid)
     home = reverse("triage:list-buckets")
     return Walk(
         list_url=f"{home}?{query}" if query else home,
-        number=place + 1 if is_there else 0,
-        total=len(order),
-        previous=address(place - 1),
-        following=address(after),
+        number=place + 1 if is_listed else 0,
+        total=len(order) - (not is_listed),
+        previous=_address(order[place - 1], query) if place else "",
+        following=_address(order[place + 1], query) if place + 1 < len(order) else "",
     )
 
 
-def _address(uuid: UUID, query: str, index: int) -> str:
-    kept = {"list": query, "at": str(index)} if query else {"at": str(index)}
-    return f"{reverse('triage:show-bucket', args=[uuid])}?{urlencode(kept)}"
+def _address(uuid: UUID, query: str) -> str:
+    return f"{reverse('triage:show-bucket', args=[uuid])}?{urlencode({'list': query})}"
