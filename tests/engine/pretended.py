@@ -79,6 +79,12 @@ class PretendedPool:
     def document(self, framework: str, names: Sequence[str]) -> dict[str, Document]:
         return {name: Document(True, ("CPU",), "", "") for name in names}
 
+    def versions(self, framework: str) -> Mapping[str, str]:
+        return {framework: "2.0"}
+
+    def deadline(self, mode: str) -> float:
+        return 1.0
+
 
 def _in_float64(case: Case, mode: str, calls: Sequence[Mapping[str, Array]]) -> Outcome:
     answers = []
