@@ -26,6 +26,8 @@ env = Environment()
 VAR_DIR = make_folder(env.path("FLOWMUT_VAR_DIR", BASE_DIR / "var"))
 ARTEFACT_DIR = make_folder(env.path("FLOWMUT_ARTEFACT_DIR", VAR_DIR / "artefacts"))
 SCRATCH_DIR = make_folder(env.path("FLOWMUT_SCRATCH_DIR", VAR_DIR / "scratch"))
+# Drawings of graphs; they may be deleted at any time.
+PICTURE_DIR = make_folder(VAR_DIR / "pictures")
 
 # The site -----------------------------------------------------------------------------------------
 

@@ -8,20 +8,18 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from engine.errors import BadInput
-from engine.finding import Finding
 from triage import services
 from triage.bucket_selectors import bucket_page, rerun_panel
 from triage.evidence import ablation_axes, ablation_sentence, quantities
 from triage.forms import AssignForm, LabelForm, MoveForm, NoteForm, RerunForm
+from triage.graph_panel import finding_panel, program_picture
 from triage.impact import impact_points
 from triage.models import Bucket, FindingRecord, Label, Note
 from triage.people import person
-from triage.picture import HOPS, Picture, picture_of_texts, standalone
 from triage.replies import back, row_or_back, tell
 from triage.routing import resolved
 from triage.selectors import team
@@ -37,7 +35,6 @@ __all__ = [
     "download_answer",
     "download_data",
     "download_output",
-    "download_picture",
     "download_script",
     "edit_note",
     "load_bucket",
@@ -115,16 +112,6 @@ def download_answer(request: HttpRequest, uuid: UUID, mode: str) -> HttpResponse
         raise Http404(f"no answer of {mode}")
     text = f"{found.summary}\n\n{found.detail}"
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
-
-
-@require_safe
-def download_picture(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    drawn, problem = _picture(load_finding(uuid).finding(), hops=None)
-    if drawn is None:
-        raise Http404(problem)
-    response = HttpResponse(standalone(drawn.svg), content_type="image/svg+xml")
-    response["Content-Disposition"] = f'attachment; filename="graph_{uuid}.svg"'
-    return response
 
 
 @require_POST
@@ -233,7 +220,7 @@ def _show(request: HttpRequest, bucket: Bucket, record: FindingRecord | None) ->
             "record": page.record,
             "rerun": rerun_panel(page.record),
             "rerun_form": RerunForm(page.record.framework),
-            "whole": request.GET.get("graph") == "all",
+            "panel": finding_panel(page.record, request.GET),
         }
         context |= _evidence(context)
     return render(request, "triage/bucket.html", context)
@@ -246,7 +233,6 @@ def _evidence(context: Mapping[str, Any]) -> dict[str, Any]:
         finding = record.finding()
     except (KeyError, TypeError, ValueError) as error:
         return {"problem": f"{type(error).__name__}: {error}"}
-    drawn, problem = _picture(finding, hops=None if context["whole"] else HOPS)
     return {
         "finding": finding,
         "summary": summary(record, finding, latest=context["rerun"].latest),
@@ -254,29 +240,5 @@ def _evidence(context: Mapping[str, Any]) -> dict[str, Any]:
         "axes": ablation_axes(finding),
         "meaning": ablation_sentence(finding),
         "points": impact_points(finding),
-        "picture": drawn,
-        "picture_problem": problem,
-        "small_picture": _small_picture(finding),
+        "small_picture": program_picture(finding.minimised_text, diverges=finding.divergence),
     }
-
-
-def _picture(finding: Finding, *, hops: int | None) -> tuple[Picture | None, str]:
-    """The picture, or why there is none: texts of another version of the engine cannot be read."""
-    if not finding.parent_text or not finding.mutant_text:
-        return None, "The finding carries no graphs: it was there before any mutation."
-    try:
-        drawn = picture_of_texts(
-            finding.parent_text, finding.mutant_text, changed=finding.changed, hops=hops
-        )
-    except BadInput as error:
-        return None, f"The graph's text cannot be read: {error}"
-    return drawn, ""
-
-
-def _small_picture(finding: Finding) -> Picture | None:
-    """The minimised program, whose values `divergence` names; None where its text is not read."""
-    text = finding.minimised_text
-    try:
-        return picture_of_texts(text, text, diverges=finding.divergence)
-    except BadInput:
-        return None

@@ -1,20 +1,22 @@
 """Places of a graph's boxes and the curves between them, from sources at the top to results below.
 
 Graphviz does it where its `dot` is installed; else the layered layout of this module: longest-path
-layers, orders by barycentre, and columns that settle towards their neighbours' mean.
+layers, orders by barycentre, and columns that settle towards their neighbours' mean. In both, what
+only one box uses (a weight) stands beside the way that leads through and does not bend it.
 """
 
 from __future__ import annotations
 
 import itertools
+import logging
 import math
 import shutil
 import subprocess
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-__all__ = ["Box", "Curve", "Layout", "Link", "layered", "place", "with_graphviz"]
+__all__ = ["Box", "Curve", "Layout", "Link", "engine", "layered", "place", "ranks", "with_graphviz"]
 
 _GAP_X, _GAP_Y = 26.0, 44.0
 _DUMMY = 8.0
@@ -22,6 +24,12 @@ _LABEL_HEIGHT = 14
 _SWEEPS = 6
 _POINTS = 72.0
 _SECONDS = 20
+# How hard an edge from something that only one box uses pulls, against 1 for any other.
+_ASIDE = 0.02
+# In larger graphs, Graphviz gives up its search for shorter edges and fewer crossings sooner.
+_HASTE, _HASTE_FROM = "nslimit=2; nslimit1=2; mclimit=0.5;", 300
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -89,17 +97,38 @@ class Layout:
     curves: tuple[Curve, ...]
 
 
+def engine() -> str:
+    """Which of the two lays out on this machine: "graphviz" or "layered"."""
+    return "graphviz" if shutil.which("dot") else "layered"
+
+
 def place(boxes: Sequence[Box], links: Sequence[Link]) -> Layout:
-    """By Graphviz where it is installed, else by `layered`."""
+    """By Graphviz where it is installed and manages, else by `layered`."""
     dot = shutil.which("dot")
-    return with_graphviz(boxes, links, dot=dot) if dot else layered(boxes, links)
+    if dot is None:
+        return layered(boxes, links)
+    try:
+        return with_graphviz(boxes, links, dot=dot)
+    except (RuntimeError, subprocess.TimeoutExpired) as error:
+        _log.warning("Graphviz did not lay out %d boxes: %s", len(boxes), error)
+        return layered(boxes, links)
+
+
+def _aside(boxes: Sequence[Box], links: Sequence[Link]) -> set[str]:
+    """Boxes that nothing leads to and one link leaves."""
+    leaving = Counter(link.source for link in links)
+    entered = {link.target for link in links}
+    return {box.id for box in boxes if box.id not in entered and leaving[box.id] == 1}
 
 
 # ----------------------------------------------------------------------------------- Graphviz
 def with_graphviz(boxes: Sequence[Box], links: Sequence[Link], *, dot: str) -> Layout:
-    """Ask `dot` for its plain format; `RuntimeError` says what it said."""
+    """Ask `dot` for its plain format; `RuntimeError` says what it said, `TimeoutExpired` that it
+    took too long."""
     names = {box.id: f"n{index}" for index, box in enumerate(boxes)}
-    lines = ["digraph {", f"nodesep={_GAP_X / _POINTS}; ranksep={_GAP_Y / _POINTS};"]
+    aside = _aside(boxes, links)
+    haste = _HASTE if len(boxes) > _HASTE_FROM else ""
+    lines = ["digraph {", f"nodesep={_GAP_X / _POINTS}; ranksep={_GAP_Y / _POINTS}; {haste}"]
     lines += [
         f"{names[box.id]} [shape=box fixedsize=true width={box.width / _POINTS} "
         f"height={box.height / _POINTS}];"
@@ -107,8 +136,8 @@ def with_graphviz(boxes: Sequence[Box], links: Sequence[Link], *, dot: str) -> L
     ]
     # The number of each link travels as its colour, since plain output has no ids.
     lines += [
-        f"{names[link.source]} -> {names[link.target]} "
-        f'[arrowhead=none color="{index}"{_room(link)}];'
+        f"{names[link.source]} -> {names[link.target]} [arrowhead=none "
+        f'weight={1 if link.source in aside else 8} color="{index}"{_room(link)}];'
         for index, link in enumerate(links)
     ]
     done = subprocess.run(
@@ -157,35 +186,67 @@ def _from_plain(plain: str, boxes: Sequence[Box], links: Sequence[Link]) -> Layo
 
 
 # ------------------------------------------------------------------------------------ layered
+class _Net:
+    """Boxes, then waypoints, by number: one waypoint in every layer that a link passes."""
+
+    def __init__(self, boxes: Sequence[Box], links: Sequence[Link]) -> None:
+        number = {box.id: index for index, box in enumerate(boxes)}
+        aside = _aside(boxes, links)
+        rank = ranks(boxes, links)
+        # A layer between any two, where texts stand.
+        step = 2 if any(link.label_width for link in links) else 1
+        self.rank = [step * rank[box.id] for box in boxes]
+        self.widths = [box.width for box in boxes]
+        # How much a place counts when neighbours in a row collide.
+        self.firm = [_ASIDE if box.id in aside else 1.0 for box in boxes]
+        self.chains = [self._chain(link, number) for link in links]
+        count = len(self.rank)
+        self.above: list[list[tuple[int, float]]] = [[] for _ in range(count)]
+        self.below: list[list[tuple[int, float]]] = [[] for _ in range(count)]
+        for link, chain in zip(links, self.chains, strict=True):
+            pull = _ASIDE if link.source in aside else 1.0
+            for upper, lower in itertools.pairwise(chain):
+                self.above[lower].append((upper, pull))
+                self.below[upper].append((lower, 1.0))
+        layers: dict[int, list[int]] = defaultdict(list)
+        for one, depth in enumerate(self.rank):
+            layers[depth].append(one)
+        self.rows = [layers[depth] for depth in sorted(layers)]
+
+    def _chain(self, link: Link, number: Mapping[str, int]) -> list[int]:
+        first, last = number[link.source], number[link.target]
+        step = 1 if self.rank[last] >= self.rank[first] else -1
+        depths = range(self.rank[first] + step, self.rank[last], step)
+        middle = list(range(len(self.rank), len(self.rank) + len(depths)))
+        self.rank.extend(depths)
+        self.widths.extend(_DUMMY for _ in depths)
+        self.firm.extend(1.0 for _ in depths)
+        if middle and link.label_width:
+            self.widths[middle[len(middle) // 2]] = link.label_width
+        return [first, *middle, last]
+
+
 def layered(boxes: Sequence[Box], links: Sequence[Link]) -> Layout:
     """A layered layout of an acyclic graph; links that would close a cycle do not rank."""
-    by_id = {box.id: box for box in boxes}
-    rank = _ranks(boxes, links)
-    if any(link.label_width for link in links):
-        # A layer between any two, where texts stand.
-        rank = {name: 2 * depth for name, depth in rank.items()}
-    chains, widths, rank = _with_dummies(by_id, links, rank)
-    layers: dict[int, list[str]] = defaultdict(list)
-    for name, depth in rank.items():
-        layers[depth].append(name)
-    rows = [layers[depth] for depth in sorted(layers)]
-    above, below = _neighbours(chains)
-    _order(rows, above, below)
-    x = _columns(rows, widths, above, below)
-    y, height = _heights(rows, by_id)
-    left = min((x[name] - widths[name] / 2 for name in x), default=0.0)
-    right = max((x[name] + widths[name] / 2 for name in x), default=0.0)
-    spots = {name: (x[name] - left, y[name]) for name in x}
+    net = _Net(boxes, links)
+    _order(net)
+    x = _columns(net)
+    y, height = _heights(net, boxes)
+    left = min((at - wide / 2 for at, wide in zip(x, net.widths, strict=True)), default=0.0)
+    right = max((at + wide / 2 for at, wide in zip(x, net.widths, strict=True)), default=0.0)
+    spots = [(at - left, down) for at, down in zip(x, y, strict=True)]
     curves = []
-    for link, chain in zip(links, chains, strict=True):
-        curve = _curve([spots[name] for name in chain], by_id, chain)
+    for link, chain in zip(links, net.chains, strict=True):
+        ends = boxes[chain[0]].height / 2, boxes[chain[-1]].height / 2
+        curve = _curve([spots[one] for one in chain], ends)
         if link.label_width and len(chain) > 2:
             curve = replace(curve, label=spots[chain[len(chain[1:-1]) // 2 + 1]])
         curves.append(curve)
-    return Layout(right - left, height, {name: spots[name] for name in by_id}, tuple(curves))
+    centres = {box.id: spots[index] for index, box in enumerate(boxes)}
+    return Layout(right - left, height, centres, tuple(curves))
 
 
-def _ranks(boxes: Sequence[Box], links: Sequence[Link]) -> dict[str, int]:
+def ranks(boxes: Sequence[Box], links: Sequence[Link]) -> dict[str, int]:
     """Length of the longest way from a source. Boxes come in an order of execution."""
     position = {box.id: index for index, box in enumerate(boxes)}
     rank = {box.id: 0 for box in boxes}
@@ -204,121 +265,89 @@ def _ranks(boxes: Sequence[Box], links: Sequence[Link]) -> dict[str, int]:
     return rank
 
 
-def _with_dummies(
-    by_id: Mapping[str, Box], links: Sequence[Link], rank: dict[str, int]
-) -> tuple[list[list[str]], dict[str, float], dict[str, int]]:
-    """Each link as a chain of names, one in every layer it passes."""
-    widths = {name: box.width for name, box in by_id.items()}
-    rank = dict(rank)
-    chains = []
-    for number, link in enumerate(links):
-        first, last = rank[link.source], rank[link.target]
-        step = 1 if last >= first else -1
-        middle = [f"\0{number}.{depth}" for depth in range(first + step, last, step)]
-        for depth, name in zip(range(first + step, last, step), middle, strict=True):
-            rank[name], widths[name] = depth, _DUMMY
-        if middle and link.label_width:
-            widths[middle[len(middle) // 2]] = link.label_width
-        chains.append([link.source, *middle, link.target])
-    return chains, widths, rank
-
-
-def _neighbours(
-    chains: Sequence[Sequence[str]],
-) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    above: dict[str, list[str]] = defaultdict(list)
-    below: dict[str, list[str]] = defaultdict(list)
-    for chain in chains:
-        for upper, lower in itertools.pairwise(chain):
-            above[lower].append(upper)
-            below[upper].append(lower)
-    return above, below
-
-
-def _order(
-    rows: list[list[str]], above: Mapping[str, list[str]], below: Mapping[str, list[str]]
-) -> None:
+def _order(net: _Net) -> None:
     """Sort each row by the mean place of its neighbours, down and up in turn."""
+    place_of = [0.0] * len(net.rank)
+    for row in net.rows:
+        for index, one in enumerate(row):
+            place_of[one] = float(index)
     for sweep in range(_SWEEPS):
-        near = above if sweep % 2 == 0 else below
-        place_of = {name: index for row in rows for index, name in enumerate(row)}
-        for row in rows if sweep % 2 == 0 else reversed(rows):
-            keys = {
-                name: _mean([place_of[other] for other in near.get(name, ())], place_of[name])
-                for name in row
-            }
-            row.sort(key=lambda name: keys[name])
-            place_of.update({name: index for index, name in enumerate(row)})
+        near = net.above if sweep % 2 == 0 else net.below
+        for row in net.rows if sweep % 2 == 0 else reversed(net.rows):
+            keys = {one: _mean(near[one], place_of, own=one) for one in row}
+            row.sort(key=keys.__getitem__)
+            for index, one in enumerate(row):
+                place_of[one] = float(index)
 
 
-def _columns(
-    rows: Sequence[Sequence[str]],
-    widths: Mapping[str, float],
-    above: Mapping[str, list[str]],
-    below: Mapping[str, list[str]],
-) -> dict[str, float]:
-    x: dict[str, float] = {}
-    for row in rows:
+def _columns(net: _Net) -> list[float]:
+    x = [0.0] * len(net.rank)
+    for row in net.rows:
         at = 0.0
-        for name in row:
-            x[name] = at + widths[name] / 2
-            at += widths[name] + _GAP_X
+        for one in row:
+            x[one] = at + net.widths[one] / 2
+            at += net.widths[one] + _GAP_X
     for sweep in range(2 * _SWEEPS):
-        near = above if sweep % 2 == 0 else below
-        for row in rows if sweep % 2 == 0 else reversed(rows):
-            wanted = [_mean([x[other] for other in near.get(name, ())], x[name]) for name in row]
-            x.update(zip(row, _separated(wanted, [widths[name] for name in row]), strict=True))
+        near = net.above if sweep % 2 == 0 else net.below
+        for row in net.rows if sweep % 2 == 0 else reversed(net.rows):
+            wanted = [_mean(near[one], x, own=one) for one in row]
+            widths, firm = [net.widths[one] for one in row], [net.firm[one] for one in row]
+            spots = _separated(wanted, widths, firm)
+            for one, spot in zip(row, spots, strict=True):
+                x[one] = spot
     return x
 
 
-def _separated(wanted: Sequence[float], widths: Sequence[float]) -> list[float]:
+def _separated(
+    wanted: Sequence[float], widths: Sequence[float], firm: Sequence[float]
+) -> list[float]:
     """Centres near the wanted ones, in the same order, that do not overlap.
 
     Neighbours that collide move as one group to the mean of what its members want.
     """
-    groups: list[tuple[float, int, list[int]]] = []
     offsets = [0.0]
     for one, two in itertools.pairwise(widths):
         offsets.append(offsets[-1] + (one + two) / 2 + _GAP_X)
+    groups: list[tuple[float, float, int]] = []
     for index, want in enumerate(wanted):
-        groups.append((want - offsets[index], 1, [index]))
+        groups.append((want - offsets[index], firm[index], 1))
         while len(groups) > 1 and groups[-2][0] > groups[-1][0]:
-            (a, count_a, ids_a), (b, count_b, ids_b) = groups[-2:]
-            mean = (a * count_a + b * count_b) / (count_a + count_b)
-            groups[-2:] = [(mean, count_a + count_b, ids_a + ids_b)]
-    return [base + offsets[index] for base, _, members in groups for index in members]
+            (a, firm_a, count_a), (b, firm_b, count_b) = groups[-2:]
+            both = firm_a + firm_b
+            groups[-2:] = [((a * firm_a + b * firm_b) / both, both, count_a + count_b)]
+    bases = [base for base, _, count in groups for _ in range(count)]
+    return [base + offset for base, offset in zip(bases, offsets, strict=False)]
 
 
-def _heights(
-    rows: Sequence[Sequence[str]], by_id: Mapping[str, Box]
-) -> tuple[dict[str, float], float]:
+def _heights(net: _Net, boxes: Sequence[Box]) -> tuple[list[float], float]:
     """Centres from above, and the height of all. A row of waypoints alone takes half the gap."""
-    y: dict[str, float] = {}
+    y = [0.0] * len(net.rank)
     at = bottom = 0.0
-    for row in rows:
-        boxes = [by_id[name].height for name in row if name in by_id]
-        tall = max(boxes, default=float(_LABEL_HEIGHT))
-        y.update(dict.fromkeys(row, at + tall / 2))
-        bottom = at + tall
-        at = bottom + (_GAP_Y if boxes else _GAP_Y / 2)
+    for row in net.rows:
+        tall = max((boxes[one].height for one in row if one < len(boxes)), default=0.0)
+        for one in row:
+            y[one] = at + (tall or _LABEL_HEIGHT) / 2
+        bottom = at + (tall or _LABEL_HEIGHT)
+        at = bottom + (_GAP_Y if tall else _GAP_Y / 2)
     return y, bottom
 
 
-def _curve(
-    spots: Sequence[tuple[float, float]], by_id: Mapping[str, Box], chain: Sequence[str]
-) -> Curve:
-    """From the lower side of the source to the upper side of the target, through the dummies."""
+def _curve(spots: Sequence[tuple[float, float]], ends: tuple[float, float]) -> Curve:
+    """From the lower side of the source to the upper side of the target, through the waypoints.
+
+    `ends`: half the heights of the two boxes.
+    """
     (x0, y0), *middle, (x1, y1) = spots
-    down = y1 >= y0
-    start = (x0, y0 + by_id[chain[0]].height / 2 * (1 if down else -1))
-    end = (x1, y1 - by_id[chain[-1]].height / 2 * (1 if down else -1))
-    stops = [start, *middle, end]
+    way = 1 if y1 >= y0 else -1
+    start, end = (x0, y0 + ends[0] * way), (x1, y1 - ends[1] * way)
     points = [start]
-    for (ax, ay), (bx, by) in itertools.pairwise(stops):
+    for (ax, ay), (bx, by) in itertools.pairwise([start, *middle, end]):
         half = (ay + by) / 2
         points += [(ax, half), (bx, half), (bx, by)]
     return Curve(tuple(points))
 
 
-def _mean(values: Sequence[float], default: float) -> float:
-    return sum(values) / len(values) if values else default
+def _mean(near: Sequence[tuple[int, float]], of: Sequence[float], *, own: int) -> float:
+    """Mean of the neighbours' values by their pull; one's own where there are none."""
+    pull = sum(weight for _, weight in near)
+    return sum(of[one] * weight for one, weight in near) / pull if near else of[own]

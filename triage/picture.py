@@ -1,150 +1,302 @@
-"""The picture of a mutation: the graph before and after in one, as accessible SVG."""
+"""The drawing of a graph, or of what a mutation did to one, as accessible SVG.
+
+Marks never are colour alone: what was added, removed or changed says so in a tag and differs in
+its outline too. Every node, changed edge and fold is a link, so a picture works without scripts.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from html import escape
+from pathlib import Path
 
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.conf import settings
+from django.utils.safestring import SafeString, mark_safe
 
-from engine.ir.graph import Graph
-from engine.ir.text import parse_case, parse_graph, print_graph
-from engine.tfg import EdgeChange, GraphDiff, NodeChange, diff
-from triage.layout import Box, Curve, Layout, Link, place
-from triage.window import shared_window
+from engine.tfg import EdgeChange, GraphDiff, NodeChange
+from triage.folding import Fold, Folding, execution_order
+from triage.layout import Box, Curve, Layout, Link, place, ranks
 
-__all__ = ["Picture", "fold", "picture", "picture_of_texts", "standalone"]
+__all__ = ["HERE", "MARKS", "WORDS", "Notes", "draw", "edge_id", "standalone"]
 
-HOPS = 2
-_MARKS = {"added": "+", "removed": "\N{MINUS SIGN}", "changed": "~"}
-_WORDS = {"added": "added", "removed": "removed", "changed": "changed", "same": "unchanged"}
-_LETTER, _SMALL_LETTER, _HEIGHT, _MARGIN = 7.4, 6.3, 40.0, 14.0
-_LINE = 30
-_FOLDED = "folded"
+MARKS = {"added": "+", "removed": "\N{MINUS SIGN}", "changed": "~"}
+WORDS = {"added": "added", "removed": "removed", "changed": "changed", "same": "unchanged"}
+# Stands in links for the query of the page that shows the picture; never part of a name.
+HERE = "\ue000"
+
+_LETTER, _SMALL_LETTER, _HEIGHT, _MARGIN = 7.4, 6.3, 40.0, 16.0
+_LINE, _LABEL = 34, 46
 # Small graphs say the type on every edge; large ones only where something changed.
 _FEW_EDGES = 14
+# In larger graphs, an edge over so many layers is drawn as two short ones that name the other end.
+_LARGE, _FAR = 120, 24
+# Unchanged edges of larger graphs are no links of their own: the details of their nodes list them.
+_MANY_EDGES = 400
 
 
 @dataclass(frozen=True)
-class Picture:
-    """`folded`: how many unchanged nodes are too far from the change to be drawn.
+class Notes:
+    """What a picture says beside the graph.
 
-    `before` and `after`: the two graphs as text.
+    `labels`: more than the type on an edge that changed, by edge id. `tips`: tooltips of edges, by
+    edge id. `diverges`: the first value that differs.
     """
 
-    svg: SafeString
-    nodes: tuple[NodeChange, ...]
-    edges: tuple[EdgeChange, ...]
-    folded: int
-    summary: str
-    before: str = ""
-    after: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    tips: Mapping[str, str] = field(default_factory=dict)
+    diverges: str = ""
 
 
-@lru_cache(maxsize=256)
-def picture_of_texts(
-    parent: str,
-    mutant: str,
+@dataclass(frozen=True)
+class _Tag:
+    """A box with the name of the other end of an edge that is too long to draw."""
+
+    id: str
+    text: str
+    node: str
+    status: str
+
+
+def edge_id(edge: EdgeChange) -> str:
+    """Names are words, so that the hyphens part them."""
+    return f"{edge.source}-{edge.target}-{edge.slot}"
+
+
+def draw(
+    change: GraphDiff,
+    folding: Folding,
     *,
-    changed: tuple[str, ...] = (),
-    diverges: str = "",
-    hops: int | None = HOPS,
-) -> Picture:
-    """The picture of two texts of graphs or cases; `engine.errors.BadInput` where one is neither.
-
-    `changed`: names of the mutant's nodes that the mutation touched. `hops` None draws everything.
-    """
-    before, after = shared_window(_graph(parent), _graph(mutant), changed)
-    drawn = picture(diff(before, after), diverges=diverges, hops=hops)
-    return replace(drawn, before=print_graph(before), after=print_graph(after))
+    notes: Notes | None = None,
+    name: str = "graph",
+    title: str = "Graph",
+    linked: bool = True,
+) -> SafeString:
+    """Draw what is not folded. `name` begins the ids and is the anchor that links lead to."""
+    sheet = _Sheet(change, folding, notes or Notes(), name, linked=linked)
+    return sheet.svg(title)
 
 
-def picture(change: GraphDiff, *, diverges: str = "", hops: int | None = HOPS) -> Picture:
-    """Draw a difference round what changed; `diverges` marks the first value that differs."""
-    shown = fold(change, hops=hops, keep=diverges)
-    nodes = [node for node in change.nodes if node.id in shown]
-    edges = [edge for edge in change.edges if edge.source in shown and edge.target in shown]
-    stubs = _stubs(change, shown)
-    boxes = [_box(node) for node in nodes]
-    boxes = _with_stubs(boxes, stubs)
-    few = len(edges) <= _FEW_EDGES
-    labels = [_edge_label(edge, always=few) for edge in edges]
-    links = [
-        Link(edge.source, edge.target, len(label) * _SMALL_LETTER)
-        for edge, label in zip(edges, labels, strict=True)
-    ]
-    links += [Link(stub.source, stub.target) for stub in stubs]
-    layout = place(boxes, links)
-    return Picture(
-        svg=_svg(layout, boxes, nodes, list(zip(edges, labels, strict=True)), stubs, diverges),
-        nodes=change.nodes,
-        edges=change.edges,
-        folded=len(change.nodes) - len(nodes),
-        summary=_summary(change),
-    )
+class _Sheet:
+    def __init__(
+        self, change: GraphDiff, folding: Folding, notes: Notes, name: str, *, linked: bool
+    ) -> None:
+        self.notes, self.name, self.linked = notes, name, linked
+        self.nodes = {node.id: node for node in change.nodes if node.id in folding.shown}
+        self.folds = {one.id: one for one in folding.closed}
+        self.edges = [
+            edge
+            for edge in change.edges
+            if edge.source in folding.shown and edge.target in folding.shown
+        ]
+        self.bundles = _bundles(change, folding)
+        self.boxes = [
+            box for node in execution_order(change) for box in self._boxes_of(node, folding)
+        ]
+        self.tags: list[_Tag] = []
+        self._shorten()
 
+    # ------------------------------------------------------------------------------ what to place
+    def _boxes_of(self, node: NodeChange, folding: Folding) -> Iterator[Box]:
+        if node.id in self.nodes:
+            yield _box(node, tagged=node.status != "same" or node.id == self.notes.diverges)
+        elif node.id in self.folds:
+            one = self.folds[node.id]
+            longest = max(len(line) for line in _fold_lines(one))
+            yield Box(_key(one), max(96.0, longest * _LETTER + 28), _HEIGHT)
 
-def fold(change: GraphDiff, *, hops: int | None, keep: str = "") -> set[str]:
-    """Nodes within `hops` edges of something that changed; all of them where nothing did."""
-    everything = {node.id for node in change.nodes}
-    starts = {node.id for node in change.nodes if node.status != "same"} | ({keep} & everything)
-    for edge in change.edges:
-        if edge.status != "same":
-            starts |= {edge.source, edge.target}
-    if hops is None or not starts:
-        return everything
-    near: dict[str, set[str]] = defaultdict(set)
-    for edge in change.edges:
-        near[edge.source].add(edge.target)
-        near[edge.target].add(edge.source)
-    distance = dict.fromkeys(starts, 0)
-    queue = deque(starts)
-    while queue:
-        one = queue.popleft()
-        for other in near[one] - distance.keys():
-            distance[other] = distance[one] + 1
-            queue.append(other)
-    return {name for name, far in distance.items() if far <= hops}
+    def _shorten(self) -> None:
+        """Take edges over many layers out of large graphs, and leave tags at both their ends."""
+        self.drawn = list(self.edges)
+        self.joints: list[tuple[str, str, str]] = []
+        if len(self.boxes) <= _LARGE:
+            return
+        plain = [Link(edge.source, edge.target) for edge in self.edges]
+        plain += [Link(source, target) for source, target in self.bundles]
+        rank = ranks(self.boxes, plain)
+        far = [edge for edge in self.edges if rank[edge.target] - rank[edge.source] > _FAR]
+        if not far:
+            return
+        cut = set(map(edge_id, far))
+        self.drawn = [edge for edge in self.edges if edge_id(edge) not in cut]
+        before: dict[str, list[Box]] = defaultdict(list)
+        after: dict[str, list[Box]] = defaultdict(list)
+        for edge in far:
+            tag = _Tag(f"\0from {edge_id(edge)}", f"from {edge.source}", edge.source, edge.status)
+            self._put(tag, before[edge.target])
+            self.joints.append((tag.id, edge.target, edge.status))
+        for source, count in Counter(edge.source for edge in far).items():
+            tag = _Tag(f"\0to {source}", f"to {count} far below", source, "same")
+            self._put(tag, after[source])
+            self.joints.append((source, tag.id, "same"))
+        self.boxes = [one for box in self.boxes for one in (*before[box.id], box, *after[box.id])]
+
+    def _put(self, tag: _Tag, boxes: list[Box]) -> None:
+        self.tags.append(tag)
+        boxes.append(Box(tag.id, len(_cut(tag.text)) * _SMALL_LETTER + 16, 20))
+
+    # ------------------------------------------------------------------------------------ drawing
+    def svg(self, title: str) -> SafeString:
+        always = len(self.drawn) <= _FEW_EDGES
+        labels = [self._label(edge, always=always) for edge in self.drawn]
+        links = [
+            Link(edge.source, edge.target, len(label) * _SMALL_LETTER)
+            for edge, label in zip(self.drawn, labels, strict=True)
+        ]
+        links += [Link(source, target) for source, target in self.bundles]
+        links += [Link(source, target) for source, target, _ in self.joints]
+        layout = place(self.boxes, links)
+        curves = iter(layout.curves)
+        many = len(self.drawn) > _MANY_EDGES
+        parts = [
+            self._edge(edge, next(curves), label, alone=many and edge.status == "same")
+            for edge, label in zip(self.drawn, labels, strict=True)
+        ]
+        parts += [
+            _line(next(curves), "folded", f"{count}" if count > 1 else "")
+            for count in self.bundles.values()
+        ]
+        parts += [_line(next(curves), f"far {status}", "") for _, _, status in self.joints]
+        parts += self._drawn_boxes(layout)
+        return self._frame(layout, title, parts)
+
+    def _frame(self, layout: Layout, title: str, parts: Iterable[str]) -> SafeString:
+        name = escape(self.name)
+        wide, tall = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN
+        role = "group" if self.linked else "img"
+        said = f"{len(self.nodes)} nodes and {len(self.edges)} edges are drawn"
+        if self.folds:
+            said += f", {sum(len(one.members) for one in self.folds.values())} nodes are folded"
+        body = "\n".join(parts)
+        # Everything that is not written here went through `escape`.
+        return mark_safe(
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="graph" width="{wide:.0f}" '
+            f'height="{tall:.0f}" viewBox="{-_MARGIN:.0f} {-_MARGIN:.0f} {wide:.0f} {tall:.0f}" '
+            f'role="{role}" aria-labelledby="{name}-title" aria-describedby="{name}-desc">'
+            f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-desc">'
+            f"{said}; data flows from the top to the bottom. The tables say the same.</desc>"
+            f"{body}</svg>"
+        )
+
+    def _drawn_boxes(self, layout: Layout) -> Iterator[str]:
+        tags = {tag.id: tag for tag in self.tags}
+        folds = {_key(one): one for one in self.folds.values()}
+        for box in self.boxes:
+            at = layout.centres[box.id]
+            if box.id in tags:
+                yield self._far_end(tags[box.id], box, at)
+            elif box.id in folds:
+                yield self._fold(folds[box.id], box, at)
+            else:
+                yield self._node(self.nodes[box.id], box, at)
+
+    def _node(self, node: NodeChange, box: Box, at: tuple[float, float]) -> str:
+        diverges = node.id == self.notes.diverges
+        first, second = _lines(node)
+        words = [WORDS[node.status], node.label, node.form, node.detail]
+        if diverges:
+            words.insert(1, "first value that differs")
+        return self._link(
+            f"g-node {node.status}{' diverges' if diverges else ''}",
+            f"n-{node.id}",
+            f"node={node.id}",
+            f'{_at(at)} data-node="{node.id}"',
+            f"<title>{escape(', '.join(word for word in words if word))}</title>"
+            f"{_shape(node, box)}"
+            f'<text y="-3">{escape(first)}</text><text y="12" class="small">{escape(second)}</text>'
+            f"{_tag(node, box, diverges=diverges)}",
+        )
+
+    def _fold(self, one: Fold, box: Box, at: tuple[float, float]) -> str:
+        first, second = _fold_lines(one)
+        x, y = -box.width / 2, -box.height / 2
+        plate = f'width="{box.width:.1f}" height="{box.height:.1f}" rx="5"'
+        return self._link(
+            "g-node folded",
+            f"f-{one.id}",
+            f"open={one.id}",
+            f'{_at(at)} data-fold="{one.id}"',
+            f"<title>{escape(f'{first}, {second}')}, from {one.members[0]} to {one.members[-1]}: "
+            f"open</title>"
+            f'<rect class="behind" x="{x + 4:.1f}" y="{y + 4:.1f}" {plate}/>'
+            f'<rect class="shape" x="{x:.1f}" y="{y:.1f}" {plate}/>'
+            f'<text y="-3">{escape(_cut(first))}</text>'
+            f'<text y="12" class="small">{escape(_cut(second))}</text>',
+        )
+
+    def _far_end(self, tag: _Tag, box: Box, at: tuple[float, float]) -> str:
+        return self._link(
+            f"g-far {tag.status}",
+            "",
+            f"node={tag.node}",
+            _at(at),
+            f"<title>{escape(tag.text)}</title>"
+            f'<rect x="{-box.width / 2:.1f}" y="-10" width="{box.width:.1f}" height="20" rx="10"/>'
+            f'<text y="4">{escape(_cut(tag.text))}</text>',
+        )
+
+    def _edge(self, edge: EdgeChange, curve: Curve, label: str, *, alone: bool) -> str:
+        """`alone`: only the line, neither link nor tooltip."""
+        if alone:
+            return _line(curve, edge.status, label)
+        one = edge_id(edge)
+        tip = self.notes.tips.get(one) or _plain_tip(edge)
+        return self._link(
+            f"g-edge {edge.status}",
+            f"e-{one}",
+            f"edge={one}",
+            'tabindex="-1"' if self.linked else "",
+            f'<title>{escape(tip)}</title><path class="hit" d="{curve.path}"/>'
+            f"{_stroke(curve, label)}",
+        )
+
+    def _link(self, kind: str, name: str, query: str, rest: str, inside: str) -> str:
+        identity = f' id="{self.name}-{name}"' if name else ""
+        # "#" follows the query, so that a page opens at the picture and not at its top.
+        goes = f' href="?{HERE}{query}#{self.name}"' if self.linked else ""
+        element = "a" if self.linked else "g"
+        return f'<{element} class="{kind}"{identity}{goes} {rest}>{inside}</{element}>'
+
+    def _label(self, edge: EdgeChange, *, always: bool) -> str:
+        """What flows, before and after where it changed; "" where it goes without saying."""
+        more = self.notes.labels.get(edge_id(edge), "")
+        if edge.status == "changed":
+            types = f"{edge.before} → {edge.after}" if edge.before != edge.after else ""
+            text = types or more
+        elif always or edge.status != "same":
+            text = edge.after or edge.before
+        else:
+            return ""
+        text = f"{MARKS.get(edge.status, '')} {text}".strip()
+        return text if len(text) <= _LABEL else f"{text[: _LABEL - 1]}…"
 
 
 # ------------------------------------------------------------------------------------- pieces
-@dataclass(frozen=True)
-class _Stub:
-    """Stands for the folded nodes on one side of a shown one."""
-
-    id: str
-    source: str
-    target: str
-    count: int
+def _key(one: Fold) -> str:
+    return f"\0fold {one.id}"
 
 
-def _stubs(change: GraphDiff, shown: set[str]) -> list[_Stub]:
-    into: dict[str, set[str]] = defaultdict(set)
-    out: dict[str, set[str]] = defaultdict(set)
-    for edge in change.edges:
-        if edge.target in shown and edge.source not in shown:
-            into[edge.target].add(edge.source)
-        elif edge.source in shown and edge.target not in shown:
-            out[edge.source].add(edge.target)
-    stubs = [_Stub(f"\0in {name}", f"\0in {name}", name, len(far)) for name, far in into.items()]
-    return stubs + [
-        _Stub(f"\0out {name}", name, f"\0out {name}", len(far)) for name, far in out.items()
-    ]
+def _bundles(change: GraphDiff, folding: Folding) -> Mapping[tuple[str, str], int]:
+    """Edges into, out of and between folds, with how many each stands for."""
+
+    def end(name: str) -> str:
+        return name if name in folding.shown else _key(folding.place[name])
+
+    pairs = ((end(edge.source), end(edge.target)) for edge in change.edges)
+    found = Counter(pair for pair in pairs if pair[0] != pair[1])
+    return {
+        pair: count
+        for pair, count in found.items()
+        if pair[0].startswith("\0") or pair[1].startswith("\0")
+    }
 
 
-def _with_stubs(boxes: list[Box], stubs: Iterable[_Stub]) -> list[Box]:
-    """Stubs of inputs before everything, stubs of outputs after: boxes keep execution order."""
-    before = [Box(stub.id, 60, 24) for stub in stubs if stub.source == stub.id]
-    after = [Box(stub.id, 60, 24) for stub in stubs if stub.target == stub.id]
-    return [*before, *boxes, *after]
-
-
-def _box(node: NodeChange) -> Box:
+def _box(node: NodeChange, *, tagged: bool) -> Box:
     longest = max(len(line) for line in _lines(node))
-    return Box(node.id, max(64.0, longest * _LETTER + 28), _HEIGHT)
+    return Box(node.id, max(150.0 if tagged else 64.0, longest * _LETTER + 28), _HEIGHT)
 
 
 def _lines(node: NodeChange) -> tuple[str, str]:
@@ -156,165 +308,101 @@ def _lines(node: NodeChange) -> tuple[str, str]:
     return _cut(node.op), _cut(f"{node.id} {extra}".strip())
 
 
+def _fold_lines(one: Fold) -> tuple[str, str]:
+    count = f"{len(one.members)} nodes folded"
+    return (one.scope, count) if one.scope else (count, "open")
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= _LINE else f"{text[: _LINE - 1]}…"
 
 
-def _svg(
-    layout: Layout,
-    boxes: Iterable[Box],
-    nodes: list[NodeChange],
-    edges: list[tuple[EdgeChange, str]],
-    stubs: list[_Stub],
-    diverges: str,
-) -> SafeString:
-    sizes = {box.id: box for box in boxes}
-    width, height = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN
-    parts: list[SafeString] = []
-    for (edge, label), curve in zip(edges, layout.curves, strict=False):
-        parts.append(_arrow(curve, edge.status, label))
-    for curve in layout.curves[len(edges) :]:
-        parts.append(_arrow(curve, "folded", ""))
-    for node in nodes:
-        parts.append(_node(node, sizes[node.id], layout.centres[node.id], node.id == diverges))
-    for stub in stubs:
-        parts.append(_stub(stub, layout.centres[stub.id]))
-    return format_html(
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="{} {} {} {}" width="{}" '
-        'height="{}" role="img" aria-label="Graph round the change; the table below says the same">'
-        "{}</svg>",
-        f"{-_MARGIN:.0f}",
-        f"{-_MARGIN:.0f}",
-        f"{width:.0f}",
-        f"{height:.0f}",
-        f"{width:.0f}",
-        f"{height:.0f}",
-        _joined(parts),
-    )
+def _at(at: tuple[float, float]) -> str:
+    return f'transform="translate({at[0]:.1f} {at[1]:.1f})"'
 
 
-def _joined(parts: Iterable[SafeString]) -> SafeString:
-    return format_html_join("\n", "{}", ((part,) for part in parts))
+def _shape(node: NodeChange, box: Box) -> str:
+    """Operators are boxes, inputs pills, weights and constants boxes with cut corners; what
+    changed has a second line inside."""
+    outline = _outline(node.op, box.width, box.height, "shape")
+    if node.status == "changed":
+        outline += _outline(node.op, box.width - 7, box.height - 7, "inner")
+    return outline
 
 
-def _node(
-    node: NodeChange,
-    box: Box,
-    centre: tuple[float, float],
-    diverges: bool,  # noqa: FBT001
-) -> SafeString:
-    first, second = _lines(node)
-    words = [_WORDS[node.status], node.label, node.form, node.detail]
-    if diverges:
-        words.insert(1, "first value that differs")
-    mark = "≠" if diverges and node.status == "same" else _MARKS.get(node.status, "")
-    return format_html(
-        '<g class="g-node {}{}" transform="translate({} {})" data-id="{}"><title>{}</title>{}'
-        '<text y="-3">{}</text><text y="12" class="small">{}</text>'
-        '<text class="mark" x="{}" y="4">{}</text></g>',
-        node.status,
-        " diverges" if diverges else "",
-        f"{centre[0]:.1f}",
-        f"{centre[1]:.1f}",
-        node.id,
-        ", ".join(word for word in words if word),
-        _shape(node, box),
-        first,
-        second,
-        f"{-box.width / 2 + 10:.1f}",
-        mark,
-    )
-
-
-def _shape(node: NodeChange, box: Box) -> SafeString:
-    """Operators are boxes, inputs pills, weights and constants boxes with cut corners."""
-    w, h = box.width, box.height
-    if node.op in {"weight", "constant"}:
-        c, x, y = 9, w / 2, h / 2
+def _outline(op: str, wide: float, tall: float, kind: str) -> str:
+    x, y = wide / 2, tall / 2
+    if op in {"weight", "constant"}:
+        c = 9
         corners = [(-x + c, -y), (x, -y), (x, y - c), (x - c, y), (-x, y), (-x, -y + c)]
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in corners)
-        return format_html('<polygon class="shape" points="{}"/>', points)
-    radius = h / 2 if node.op == "input" else 5
-    return format_html(
-        '<rect class="shape" x="{}" y="{}" width="{}" height="{}" rx="{}"/>',
-        f"{-w / 2:.1f}",
-        f"{-h / 2:.1f}",
-        f"{w:.1f}",
-        f"{h:.1f}",
-        radius,
+        return f'<polygon class="{kind}" points="{points}"/>'
+    radius = y if op == "input" else 5
+    return (
+        f'<rect class="{kind}" x="{-x:.1f}" y="{-y:.1f}" width="{wide:.1f}" '
+        f'height="{tall:.1f}" rx="{radius:g}"/>'
     )
 
 
-def _stub(stub: _Stub, centre: tuple[float, float]) -> SafeString:
-    return format_html(
-        '<g class="g-node folded" transform="translate({} {})"><title>{} unchanged, folded</title>'
-        '<rect class="shape" x="-30" y="-12" width="60" height="24" rx="12"/>'
-        '<text y="4" class="small">… {}</text></g>',
-        f"{centre[0]:.1f}",
-        f"{centre[1]:.1f}",
-        stub.count,
-        stub.count,
-    )
-
-
-def _edge_label(edge: EdgeChange, *, always: bool) -> str:
-    """The type that flows, before and after where it changed; "" where it goes without saying."""
-    if edge.status == "changed":
-        text = f"{edge.before} → {edge.after}"
-    elif always or edge.status != "same":
-        text = edge.after or edge.before
-    else:
+def _tag(node: NodeChange, box: Box, *, diverges: bool) -> str:
+    """The mark in words, on the upper left of the outline, clear of arrows."""
+    if node.status == "same" and not diverges:
         return ""
-    return f"{_MARKS.get(edge.status, '')} {text}".strip()
-
-
-def _arrow(curve: Curve, status: str, text: str) -> SafeString:
-    """A curve with its head, turned the way the curve arrives."""
-    left, top = curve.label or curve.middle
-    label = format_html('<text x="{}" y="{}">{}</text>', f"{left:.1f}", f"{top + 3:.1f}", text)
-    return format_html(
-        '<g class="g-edge {}"><path d="{}"/><polygon points="0,0 -8,-3.5 -8,3.5" '
-        'transform="translate({} {}) rotate({})"/>{}</g>',
-        status,
-        curve.path,
-        f"{curve.end[0]:.1f}",
-        f"{curve.end[1]:.1f}",
-        f"{curve.arrival:.0f}",
-        label if text else "",
+    text = "≠ differs" if node.status == "same" else f"{MARKS[node.status]} {node.status}"
+    wide = len(text) * _SMALL_LETTER + 4
+    x, y = -box.width / 2 + 5, -box.height / 2
+    return (
+        f'<rect class="tag" x="{x:.1f}" y="{y - 8:.1f}" width="{wide:.1f}" height="15" rx="3"/>'
+        f'<text class="mark" x="{x + wide / 2:.1f}" y="{y + 3:.1f}">{text}</text>'
     )
 
 
-def _summary(change: GraphDiff) -> str:
-    """What the mutation did, in words."""
-    counts: Mapping[str, int] = {
-        "added": len(change.added),
-        "removed": len(change.removed),
-        "changed": len(change.changed),
-    }
-    edges = sum(edge.status == "changed" for edge in change.edges)
-    said = [f"{count} {word}" for word, count in counts.items() if count]
-    text = ", ".join(said) + (" nodes" if said else "no node differs")
-    return text + (f", {edges} edges carry another type" if edges else "")
+def _plain_tip(edge: EdgeChange) -> str:
+    flows = f"{edge.before} → {edge.after}" if edge.status == "changed" else ""
+    flows = flows or edge.after or edge.before
+    return f"{WORDS[edge.status]}: {edge.source} into {edge.target}, operand {edge.slot}, {flows}"
 
 
-def _graph(text: str) -> Graph:
-    lines: Iterator[str] = (line.strip() for line in text.splitlines())
-    first = next((line for line in lines if line and not line.startswith("#")), "")
-    return parse_case(text).graph if first.startswith("case") else parse_graph(text)
+def _line(curve: Curve, kind: str, text: str) -> str:
+    return f'<g class="g-edge {kind}">{_stroke(curve, text)}</g>'
+
+
+def _stroke(curve: Curve, text: str) -> str:
+    """A curve with its head, turned the way the curve arrives, and its label."""
+    left, top = curve.label or curve.middle
+    label = f'<text x="{left:.1f}" y="{top + 3:.1f}">{escape(text)}</text>' if text else ""
+    return (
+        f'<path d="{curve.path}"/><polygon points="0,0 -8,-3.5 -8,3.5" transform="translate('
+        f'{curve.end[0]:.1f} {curve.end[1]:.1f}) rotate({curve.arrival:.0f})"/>{label}'
+    )
+
+
+# ----------------------------------------------------------------------------- a file of its own
+_IN_PAGES = "/* ---- in pages only */"
+_PROPERTY = re.compile(r"(--[\w-]+): (?:light-dark\(([^,]+), ([^)]+)\)|([^;]+));")
 
 
 def standalone(svg: str) -> str:
-    """The picture as a file of its own, with the colours that the page's stylesheet gives it."""
-    return svg.replace("<g ", f"<style>{_PICTURE_STYLE}</style><g ", 1)
+    """The picture as a file of its own, legible on light and on dark: with the site's rules for
+    graphs, and its colours as they are, since few programs that show SVG know custom properties."""
+    light, dark = _styles()
+    ground = '<rect class="ground" x="-50%" y="-50%" width="200%" height="200%"/>'
+    style = f"<style>{light}@media (prefers-color-scheme: dark) {{{dark}}}</style>"
+    return svg.replace("</desc>", f"</desc>{style}{ground}", 1)
 
 
-_PICTURE_STYLE = (
-    "text{font:12px monospace;text-anchor:middle;fill:#1a1e26}.small{font-size:10.5px;fill:#565e6b}"
-    ".shape{fill:#fff;stroke:#858d9a}path{fill:none;stroke:#858d9a}"
-    ".g-edge polygon{fill:#858d9a}.g-edge text{font-size:10px;fill:#565e6b}"
-    ".added .shape{fill:#e2f4e8;stroke:#1b6e3c;stroke-width:2.4}.added path{stroke:#1b6e3c}"
-    ".removed .shape{fill:#fce9e7;stroke:#b3261e;stroke-dasharray:5 3}"
-    ".removed path{stroke:#b3261e;stroke-dasharray:5 4}"
-    ".changed .shape{fill:#fdf1da;stroke:#8a5200;stroke-width:2.4}.changed path{stroke:#8a5200}"
-    ".diverges .shape{stroke:#6b3fb5;stroke-width:3}"
-)
+@cache
+def _styles() -> Sequence[str]:
+    """The rules with the colours of the light and of the dark theme."""
+    folder = Path(settings.BASE_DIR) / "static" / "css"
+    rules = (folder / "graph.css").read_text().partition(_IN_PAGES)[0]
+    rules = re.sub(r"/\*.*?\*/|\s+", " ", rules, flags=re.DOTALL)
+    values: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    for name, light, dark, plain in _PROPERTY.findall((folder / "app.css").read_text()):
+        values[0].setdefault(name, light or plain)
+        values[1].setdefault(name, dark or plain)
+    return [_with_values(rules, known) for known in values]
+
+
+def _with_values(rules: str, known: Mapping[str, str]) -> str:
+    return re.sub(r"var\((--[\w-]+)\)", lambda found: known[found[1]], rules)

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from triage import bucket_views, report_views, rerun_views, views
+from triage import bucket_views, diff_views, report_views, rerun_views, views
 
 __all__ = ["app_name", "urlpatterns"]
 
@@ -24,7 +24,8 @@ finding_urls = [
     path("", bucket_views.show_finding, name="show-finding"),
     path("script/", bucket_views.download_script, name="download-script"),
     path("data/", bucket_views.download_data, name="download-data"),
-    path("graph.svg", bucket_views.download_picture, name="download-picture"),
+    path("graph/", diff_views.show_diff, name="show-diff"),
+    path("graph.svg", diff_views.download_picture, name="download-picture"),
     path("report/", report_views.add_report, name="add-report"),
     path("output/", bucket_views.download_output, name="download-output"),
     path("answers/<str:mode>/", bucket_views.download_answer, name="download-answer"),

@@ -1,79 +1,195 @@
-// Pan and zoom of inline SVG by changing its viewBox: drag, Ctrl and wheel, buttons, and keys.
-// Without this script the picture scrolls at its own size.
+// Zoom and pan of pictures: a picture is as large as its scale says, and its window scrolls. So what
+// works without this script (scrolling, Tab to a node) is what it builds on.
 (() => {
   "use strict";
-  const READABLE = 0.72;
+  const READABLE = 0.72, MAPPED = 1.6, SVG = "http://www.w3.org/2000/svg";
+  const MARKED = ".g-node.added, .g-node.removed, .g-node.changed, .g-node.diverges";
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const views = new Map(); // where each picture of the page was left, for when it is swapped
+
   const start = (frame) => {
-    const svg = frame.querySelector("svg");
-    if (!svg) return;
+    const pane = frame.querySelector(".window"), svg = pane?.querySelector("svg.graph");
+    if (!svg || frame.classList.contains("moves")) return;
     const whole = svg.viewBox.baseVal;
-    const home = [whole.x, whole.y, whole.width, whole.height];
-    const tallest = Math.min(512, innerHeight * 0.75);
+    const wide = whole.width, tall = whole.height, drawn = svg.getAttribute("viewBox") + svg.childElementCount;
+    const name = svg.getAttribute("aria-labelledby");
+    let scale = 1;
+    const room = Math.min(parseFloat(getComputedStyle(pane).maxHeight) || innerHeight * 0.75, tall + 4);
     frame.classList.add("moves");
-    svg.setAttribute("height", Math.max(160, Math.min(tallest, home[3])));
-    svg.removeAttribute("width");
-    let box = [...home], drag = null;
-    const show = () => svg.setAttribute("viewBox", box.map((one) => one.toFixed(2)).join(" "));
-    const unit = () => Math.max(box[2] / svg.clientWidth, box[3] / svg.clientHeight);
-    const zoom = (factor, fx = 0.5, fy = 0.5) => {
-      const width = Math.min(home[2] * 4, Math.max(home[2] / 60, box[2] * factor));
-      const real = width / box[2];
-      box = [box[0] + box[2] * (1 - real) * fx, box[1] + box[3] * (1 - real) * fy, width, box[3] * real];
-      show();
+    pane.style.height = `${Math.max(160, room)}px`;
+
+    // ---- scale and place
+    const margin = (at) => [Math.max(0, (pane.clientWidth - wide * at) / 2), 0];
+    const resize = (next) => {
+      scale = next;
+      svg.setAttribute("width", wide * scale);
+      svg.setAttribute("height", tall * scale);
     };
-    const pan = (dx, dy) => { box[0] += dx; box[1] += dy; show(); };
-    const fit = () => {
-      // Never larger than life: a graph of three boxes stays three boxes.
-      const width = Math.max(home[2], svg.clientWidth), height = Math.max(home[3], svg.clientHeight);
-      box = [home[0] - (width - home[2]) / 2, home[1] - (height - home[3]) / 2, width, height];
-      show();
+    const zoom = (factor, fx = 0.5, fy = 0.5) => {
+      const next = Math.min(4, Math.max(Math.min(0.02, fitting()), scale * factor));
+      const left = fx * pane.clientWidth, top = fy * pane.clientHeight;
+      const x = (pane.scrollLeft + left - margin(scale)[0]) / scale, y = (pane.scrollTop + top) / scale;
+      resize(next);
+      pane.scrollTo(x * scale + margin(scale)[0] - left, y * scale - top);
+      remember();
+    };
+    const fitting = () => Math.min(1, (pane.clientWidth - 2) / wide, (pane.clientHeight - 2) / tall);
+    const fit = () => { resize(fitting()); remember(); };
+    const centre = (x, y, smooth = false) => pane.scrollTo({
+      left: (x - whole.x) * scale + margin(scale)[0] - pane.clientWidth / 2,
+      top: (y - whole.y) * scale - pane.clientHeight / 2,
+      behavior: smooth && !calm.matches ? "smooth" : "auto",
+    });
+    const spot = (node) => { const m = node.transform.baseVal.consolidate().matrix; return [m.e, m.f]; };
+    const inSight = (node) => {
+      const area = pane.getBoundingClientRect(), box = node.getBoundingClientRect();
+      return box.left > area.left && box.right < area.right && box.top > area.top && box.bottom < area.bottom;
     };
     const begin = () => {
-      fit();
-      if (1 / unit() >= READABLE) return;
-      // Too large to read as a whole: begin at what changed.
-      const spots = [...svg.querySelectorAll(".g-node.added, .g-node.removed, .g-node.changed, .g-node.diverges")]
-        .map((one) => one.transform.baseVal.consolidate().matrix);
-      if (!spots.length) return;
-      const middle = (values) => (Math.min(...values) + Math.max(...values)) / 2;
-      const width = svg.clientWidth, height = svg.clientHeight;
-      box = [middle(spots.map((one) => one.e)) - width / 2, middle(spots.map((one) => one.f)) - height / 2, width, height];
-      show();
+      // Never larger than life: a graph of three boxes stays three boxes.
+      resize(fitting());
+      if (scale < READABLE) {
+        resize(1);
+        const spots = [...svg.querySelectorAll(MARKED)].map(spot);
+        const mean = (values) => (Math.min(...values) + Math.max(...values)) / 2;
+        if (spots.length) centre(mean(spots.map((one) => one[0])), mean(spots.map((one) => one[1])));
+        else centre(whole.x + wide / 2, whole.y);
+      }
+      const chosen = svg.querySelector(".g-node.chosen");
+      if (chosen) centre(...spot(chosen));
+      remember();
     };
+
+    // ---- map
+    let glass = null;
+    const drawMap = () => {
+      if (tall * scale < pane.clientHeight * MAPPED && wide * scale < pane.clientWidth * MAPPED) return;
+      const map = document.createElementNS(SVG, "svg");
+      const cells = (selector) => [...svg.querySelectorAll(selector)].map((one) => {
+        const [x, y] = spot(one);
+        return `M${x - 60} ${y - 20}h120v40h-120z`;
+      }).join("");
+      const part = (tag, attributes) => {
+        const made = document.createElementNS(SVG, tag);
+        for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+        return map.appendChild(made);
+      };
+      map.setAttribute("class", "map");
+      map.setAttribute("aria-hidden", "true");
+      map.setAttribute("viewBox", svg.getAttribute("viewBox"));
+      map.setAttribute("preserveAspectRatio", "none");
+      part("path", { d: cells(".g-node") });
+      part("path", { d: cells(`${MARKED}, .g-node.chosen, .g-node.hit-by-search`), class: "marked" });
+      glass = part("rect", {});
+      const jump = (event) => {
+        const area = map.getBoundingClientRect();
+        centre(
+          whole.x + ((event.clientX - area.left) / area.width) * wide,
+          whole.y + ((event.clientY - area.top) / area.height) * tall,
+        );
+      };
+      map.addEventListener("pointerdown", (event) => { map.setPointerCapture(event.pointerId); jump(event); });
+      map.addEventListener("pointermove", (event) => { if (map.hasPointerCapture(event.pointerId)) jump(event); });
+      frame.append(map);
+    };
+    const remember = () => {
+      views.set(name, { drawn, scale, left: pane.scrollLeft, top: pane.scrollTop });
+      if (!glass) return;
+      const sides = {
+        x: whole.x + Math.max(0, pane.scrollLeft - margin(scale)[0]) / scale, y: whole.y + pane.scrollTop / scale,
+        width: Math.min(wide, pane.clientWidth / scale), height: Math.min(tall, pane.clientHeight / scale),
+      };
+      for (const [key, value] of Object.entries(sides)) glass.setAttribute(key, value);
+    };
+    pane.addEventListener("scroll", remember, { passive: true });
+
+    // ---- mouse
     frame.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
-      const area = svg.getBoundingClientRect();
-      zoom(event.deltaY > 0 ? 1.15 : 1 / 1.15, (event.clientX - area.left) / area.width, (event.clientY - area.top) / area.height);
+      const area = pane.getBoundingClientRect();
+      zoom(event.deltaY > 0 ? 1 / 1.15 : 1.15, (event.clientX - area.left) / area.width, (event.clientY - area.top) / area.height);
     }, { passive: false });
+    let drag = null;
     svg.addEventListener("pointerdown", (event) => {
-      if (event.pointerType === "touch") return;
-      drag = [event.clientX, event.clientY];
-      svg.setPointerCapture(event.pointerId);
+      if (event.pointerType !== "touch" && event.button === 0) drag = { x: event.clientX, y: event.clientY, moved: false };
     });
     svg.addEventListener("pointermove", (event) => {
       if (!drag) return;
-      const size = unit();
-      pan((drag[0] - event.clientX) * size, (drag[1] - event.clientY) * size);
-      drag = [event.clientX, event.clientY];
+      const dx = drag.x - event.clientX, dy = drag.y - event.clientY;
+      if (!drag.moved && Math.hypot(dx, dy) < 4) return;
+      if (!drag.moved) svg.setPointerCapture(event.pointerId);
+      drag = { x: event.clientX, y: event.clientY, moved: true };
+      pane.scrollBy(dx, dy);
     });
-    for (const kind of ["pointerup", "pointercancel"]) svg.addEventListener(kind, () => { drag = null; });
-    frame.addEventListener("keydown", (event) => {
-      const step = box[2] / 12;
-      const keys = {
-        ArrowLeft: () => pan(-step, 0), ArrowRight: () => pan(step, 0),
-        ArrowUp: () => pan(0, -step), ArrowDown: () => pan(0, step),
-        "+": () => zoom(1 / 1.25), "=": () => zoom(1 / 1.25), "-": () => zoom(1.25), 0: fit,
-      };
-      if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+    for (const kind of ["pointerup", "pointercancel"]) {
+      svg.addEventListener(kind, () => { setTimeout(() => { drag = null; }); });
+    }
+    svg.addEventListener("dragstart", (event) => event.preventDefault());
+    svg.addEventListener("click", (event) => {
+      if (!drag?.moved) return;
       event.preventDefault();
-      keys[event.key]();
+      event.stopPropagation();
+    }, true);
+
+    // ---- keys: one node is in the order of Tab, arrows go from it to the next in their direction
+    const nodes = [...svg.querySelectorAll("a.g-node")];
+    const stop = svg.querySelector("a.g-node.chosen") ?? svg.querySelector(MARKED) ?? nodes[0];
+    for (const one of nodes) one.setAttribute("tabindex", one === stop ? "0" : "-1");
+    for (const one of svg.querySelectorAll("a.g-far")) one.setAttribute("tabindex", "-1");
+    svg.addEventListener("focusin", (event) => {
+      const node = event.target.closest("a.g-node");
+      if (!node) return;
+      for (const one of svg.querySelectorAll('a.g-node[tabindex="0"]')) one.setAttribute("tabindex", "-1");
+      node.setAttribute("tabindex", "0");
     });
-    const actions = { in: () => zoom(1 / 1.25), out: () => zoom(1.25), fit };
+    const walk = (from, dx, dy) => {
+      const [x, y] = spot(from);
+      let best = null, least = Infinity;
+      for (const one of nodes) {
+        const [a, b] = spot(one);
+        const along = (a - x) * dx + (b - y) * dy, aside = Math.abs((a - x) * dy) + Math.abs((b - y) * dx);
+        const far = along + 2 * aside;
+        if (along > 1 && far < least) { best = one; least = far; }
+      }
+      if (!best) return;
+      best.focus({ preventScroll: true });
+      if (!inSight(best)) centre(...spot(best), true);
+    };
+    const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    frame.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const node = event.target.closest("a.g-node"), arrow = ARROWS[event.key];
+      const others = { "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(1 / 1.25), 0: fit, r: begin };
+      if (arrow && node) walk(node, ...arrow);
+      else if (arrow) pane.scrollBy(arrow[0] * pane.clientWidth / 8, arrow[1] * pane.clientHeight / 8);
+      else if (others[event.key]) others[event.key]();
+      else return;
+      event.preventDefault();
+    });
+    frame.addEventListener("graph:show", (event) => centre(...spot(event.target)));
+    const actions = { in: () => zoom(1.25), out: () => zoom(1 / 1.25), fit, reset: begin };
     for (const button of frame.querySelectorAll("[data-zoom]")) {
       button.addEventListener("click", actions[button.dataset.zoom]);
     }
-    begin();
+
+    const last = views.get(name);
+    if (last?.drawn === drawn) {
+      resize(last.scale);
+      pane.scrollTo(last.left, last.top);
+      const chosen = svg.querySelector(".g-node.chosen");
+      if (chosen && !inSight(chosen)) centre(...spot(chosen), true);
+    } else {
+      begin();
+    }
+    drawMap();
+    remember();
   };
-  for (const frame of document.querySelectorAll("[data-panzoom]")) start(frame);
+
+  const startAll = (root) => {
+    if (root.matches?.("[data-panzoom]")) start(root);
+    for (const frame of root.querySelectorAll("[data-panzoom]")) start(frame);
+  };
+  document.addEventListener("htmx:load", (event) => startAll(event.detail.elt));
+  startAll(document);
 })();

@@ -13,6 +13,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from flowmut_web import machine
 from tests import factories
+from tests.triage.graphs import chain
 from triage.models import Bucket
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -81,11 +82,63 @@ def test_script_is_copied_and_picture_zooms(browser: Browser, live_server: LiveS
     expect(page.locator("[data-copy=script-source]")).to_have_text("Copied")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.strip() == factories.SCRIPT.strip()
-    before = page.locator("[data-panzoom] svg").get_attribute("viewBox")
-    page.locator("[data-zoom=in]").click()
-    assert page.locator("[data-panzoom] svg").get_attribute("viewBox") != before
+    picture = page.locator("[data-panzoom] svg.graph").first
+    before = float(picture.get_attribute("width") or 0)
+    page.locator("[data-zoom=in]").first.click()
+    assert float(picture.get_attribute("width") or 0) > before
+    page.locator("[data-panzoom]").first.focus()
+    page.keyboard.press("-")
+    assert float(picture.get_attribute("width") or 0) == pytest.approx(before)
+
+
+def test_data_flow_is_walked_by_keys_and_swapped_in_place(
+    browser: Browser, live_server: LiveServer
+) -> None:
+    long_way = {
+        "parent_text": chain(40),
+        "mutant_text": chain(40, changed_at=20),
+        "changed": ("v20",),
+    }
+    record = factories.finding(**long_way)
+    page = open_page(browser, live_server)
+    page.goto(f"{record.get_absolute_url()}graph/")
+    page.evaluate("window.stays = true")
+    # One node is in the order of Tab: what changed. Arrows walk on, Enter chooses.
     page.locator("[data-panzoom]").focus()
-    page.keyboard.press("0")
+    page.keyboard.press("Tab")
+    expect(page.locator("#graph-n-v20")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#graph-n-v21")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#graph-chosen h3")).to_contain_text("v21 = relu")
+    expect(page.locator("#graph-n-v21")).to_be_focused()
+    # A fold opens, and the focus is on its first node.
+    page.locator("#graph-f-v23").click()
+    expect(page.locator("#graph-n-v23")).to_be_focused()
+    expect(page.locator("#graph-f-x")).to_be_visible()
+    # Search chooses the first that is found.
+    page.get_by_role("searchbox").fill("v5")
+    page.keyboard.press("Enter")
+    expect(page.locator("#graph-n-v5")).to_have_class("g-node same chosen hit-by-search")
+    page.go_back()
+    expect(page.locator("#graph-f-x")).to_be_visible()
+    page.locator("body").press("[")
+    expect(page.locator(".steps [aria-current]")).to_contain_text("swap_binary.sub")
+    assert page.evaluate("window.stays")
+
+
+def test_data_flow_needs_no_scripts(browser: Browser, live_server: LiveServer) -> None:
+    record = factories.finding(parent_text=chain(40), mutant_text=chain(40, changed_at=20))
+    page = open_page(browser, live_server, scripts=False)
+    page.goto(f"{record.get_absolute_url()}graph/")
+    page.locator("#graph-f-v23").click()
+    page.locator("#graph-n-v25").click()
+    expect(page.locator("#graph-chosen h3")).to_contain_text("v25 = relu")
+    page.get_by_role("searchbox").fill("tanh")
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator("#graph-n-v20")).to_have_class("g-node changed chosen hit-by-search")
+    page.get_by_role("link", name="← previous").click()
+    expect(page.locator(".steps [aria-current]")).to_contain_text("swap_binary.sub")
 
 
 def test_preview_follows_what_is_typed(browser: Browser, live_server: LiveServer) -> None:
@@ -142,6 +195,7 @@ def test_pages_have_no_serious_accessibility_fault(
         "/triage/?symptom=numerical",
         "/",
         report.bucket.get_absolute_url(),
+        f"{report.finding.get_absolute_url()}graph/?node=v0",
         "/triage/reports/",
         report.get_absolute_url(),
         "/account/",

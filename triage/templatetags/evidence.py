@@ -5,6 +5,7 @@ from __future__ import annotations
 from django import template
 
 from triage import text
+from triage.picture import MARKS, WORDS
 
 __all__: list[str] = []
 
@@ -13,3 +14,15 @@ register.filter("markdown", text.markdown)
 register.filter("python", text.python)
 register.filter("log", text.log)
 register.filter("changed_lines", text.changed_lines)
+
+
+@register.filter
+def change_words(status: str) -> str:
+    """The mark and the word of what happened to a node or an edge."""
+    return f"{MARKS.get(status, '')} {WORDS[status]}".strip()
+
+
+@register.filter
+def change_colour(status: str) -> str:
+    """The class that colours it; the words say the same."""
+    return {"added": "good", "removed": "bad", "changed": "warn"}.get(status, "muted")
