@@ -137,7 +137,8 @@
     const stop = svg.querySelector("a.g-node.chosen") ?? svg.querySelector(MARKED) ?? nodes[0];
     for (const one of nodes) one.setAttribute("tabindex", one === stop ? "0" : "-1");
     for (const one of svg.querySelectorAll("a.g-far")) one.setAttribute("tabindex", "-1");
-    svg.addEventListener("focusin", (event) => {
+    // On the frame: an SVG that listens to the focus becomes a stop of its own.
+    frame.addEventListener("focusin", (event) => {
       const node = event.target.closest("a.g-node");
       if (!node) return;
       for (const one of svg.querySelectorAll('a.g-node[tabindex="0"]')) one.setAttribute("tabindex", "-1");
