@@ -175,8 +175,8 @@ class _Sheet:
         return mark_safe(
             f'<svg xmlns="http://www.w3.org/2000/svg" class="graph" width="{wide:.0f}" '
             f'height="{tall:.0f}" viewBox="{-_MARGIN:.0f} {-_MARGIN:.0f} {wide:.0f} {tall:.0f}" '
-            f'role="{role}" aria-labelledby="{name}-title" aria-describedby="{name}-desc">'
-            f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-desc">'
+            f'role="{role}" aria-labelledby="{name}-svg" aria-describedby="{name}-desc">'
+            f'<title id="{name}-svg">{escape(title)}</title><desc id="{name}-desc">'
             f"{said}; data flows from the top to the bottom. The tables say the same.</desc>"
             f"{body}</svg>"
         )
