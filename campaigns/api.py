@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
+from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
+from django_filters.rest_framework import DjangoFilterBackend
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import mixins, serializers, viewsets
 from rest_framework.decorators import action
 from rest_framework.exceptions import APIException
@@ -12,12 +16,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import services
-from campaigns.choices import mode_names, policy_names, seed_names
-from campaigns.models import Campaign, Shard
+from campaigns.choices import preset_named
+from campaigns.comparison import compare
+from campaigns.estimates import Estimate
+from campaigns.filters import CampaignFilter, sorted_campaigns
+from campaigns.forms import CampaignForm, CompareForm, clone_values, preset_values
+from campaigns.hints import ask_probe, hint_campaign
+from campaigns.models import Campaign, CampaignEvent, Environment, Mutant, Shard
 from campaigns.people import person
-from campaigns.selectors import campaign_list
+from campaigns.rounds import RoundFilter, round_list
+from campaigns.selectors import campaign_list, environment_list
 
-__all__ = ["CampaignViewSet", "ShardViewSet"]
+__all__ = ["CampaignViewSet", "EnvironmentViewSet", "ShardViewSet"]
 
 
 class ConflictError(APIException):
@@ -34,6 +44,10 @@ class CampaignSerializer(serializers.ModelSerializer[Campaign]):
     created_by = serializers.SlugRelatedField[Any](slug_field="username", read_only=True)
     rounds_done = serializers.IntegerField(source="done", read_only=True)
     rounds_planned = serializers.IntegerField(source="planned", read_only=True)
+    share = serializers.FloatField(read_only=True, help_text="Done, from 0 to 1.")
+    cloned_from = serializers.SlugRelatedField[Any](slug_field="uuid", read_only=True)
+    seconds = serializers.FloatField(source="spent", read_only=True)
+    seconds_per_round = serializers.FloatField(source="pace", read_only=True)
     accepted = serializers.IntegerField(read_only=True)
     executions = serializers.IntegerField(read_only=True)
     crash = serializers.IntegerField(read_only=True)
@@ -50,8 +64,13 @@ class CampaignSerializer(serializers.ModelSerializer[Campaign]):
             "seeds",
             "modes",
             "policy",
+            "pool",
+            "ops",
             "random_seed",
             "rounds",
+            "minutes",
+            "workers",
+            "cloned_from",
             "status",
             "problem",
             "created_by",
@@ -60,8 +79,11 @@ class CampaignSerializer(serializers.ModelSerializer[Campaign]):
             "finished_at",
             "rounds_done",
             "rounds_planned",
+            "share",
             "accepted",
             "executions",
+            "seconds",
+            "seconds_per_round",
             "crash",
             "numerical",
             "state",
@@ -71,32 +93,118 @@ class CampaignSerializer(serializers.ModelSerializer[Campaign]):
 
 
 class NewCampaignSerializer(serializers.Serializer[Campaign]):
-    """What a new campaign needs. Names are checked against what the engine has."""
+    """What a new campaign needs. A preset fills what is left out; without one say seeds and modes.
 
-    name = serializers.CharField(max_length=120)
-    seeds = serializers.ListField(child=serializers.CharField(), allow_empty=False)
-    modes = serializers.ListField(child=serializers.CharField(), allow_empty=False)
-    policy = serializers.CharField(default="linucb")
-    random_seed = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=0)
-    rounds = serializers.IntegerField(min_value=1, max_value=1_000_000)
+    Names are checked against what the engine has; a limit given here replaces the preset's limits.
+    """
 
-    def validate_seeds(self, value: list[str]) -> list[str]:
-        return _known("seeds", value, seed_names())
+    name = serializers.CharField(max_length=120, required=False)
+    preset = serializers.ChoiceField(choices=Campaign.Preset.choices, required=False)
+    seeds = serializers.ListField(child=serializers.CharField(), required=False)
+    modes = serializers.ListField(child=serializers.CharField(), required=False)
+    policy = serializers.CharField(required=False)
+    pool = serializers.CharField(required=False)
+    ops = serializers.ListField(child=serializers.CharField(), required=False)
+    rounds = serializers.IntegerField(required=False, allow_null=True, min_value=1)
+    minutes = serializers.IntegerField(required=False, allow_null=True, min_value=1)
+    workers = serializers.IntegerField(required=False, allow_null=True, min_value=1)
+    random_seed = serializers.IntegerField(required=False, min_value=0)
 
-    def validate_modes(self, value: list[str]) -> list[str]:
-        return _known("modes", value, mode_names())
 
-    def validate_policy(self, value: str) -> str:
-        return _known("policies", [value], policy_names())[0]
+class EstimateSerializer(serializers.Serializer[Any]):
+    """What a campaign will cost; seconds and bytes. `seen`: rounds that a mean is of."""
+
+    rounds = serializers.IntegerField()
+    wall_seconds = serializers.FloatField()
+    core_hours = serializers.FloatField()
+    memory = serializers.IntegerField()
+    disk = serializers.IntegerField()
+    workers = serializers.IntegerField()
+    at_once = serializers.IntegerField()
+    seeds = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.ListField(child=serializers.DictField()))
+    def get_seeds(self, made: Estimate) -> list[dict[str, Any]]:
+        return [asdict(one) for one in made.seeds]
 
 
-def _known(what: str, given: list[str], known: list[str]) -> list[str]:
-    unknown = sorted(set(given) - set(known))
-    if unknown:
-        raise serializers.ValidationError(
-            f"Unknown {what}: {', '.join(unknown)}. Known: {', '.join(known)}."
-        )
-    return list(dict.fromkeys(given))
+class EventSerializer(serializers.ModelSerializer[CampaignEvent]):
+    """A line of a campaign's history; `who` is null where a machine did it."""
+
+    who = serializers.SlugRelatedField[Any](slug_field="username", read_only=True)
+
+    class Meta:
+        model = CampaignEvent
+        fields = ["kind", "who", "why", "created_at"]
+        read_only_fields = fields
+
+
+class RoundSerializer(serializers.ModelSerializer[Mutant]):
+    """A recorded round. `mutations`: names of all of them, in order."""
+
+    shard = serializers.SlugRelatedField[Any](slug_field="uuid", read_only=True)
+    seed = serializers.CharField(source="shard.seed", read_only=True)
+    mutations = serializers.ListField(
+        source="labels", child=serializers.CharField(), read_only=True
+    )
+
+    class Meta:
+        model = Mutant
+        fields = [
+            "shard",
+            "seed",
+            "round",
+            "mutations",
+            "site",
+            "accepted",
+            "verdict",
+            "reason",
+            "parent",
+            "digest",
+            "nodes",
+            "depth",
+            "rejected",
+            "statuses",
+            "reward",
+            "novel",
+            "findings",
+            "executions",
+            "seconds",
+            "created_at",
+        ]
+        read_only_fields = fields
+
+
+class EnvironmentSerializer(serializers.ModelSerializer[Environment]):
+    """An interpreter that runs cases."""
+
+    id = serializers.UUIDField(source="uuid", read_only=True)
+
+    class Meta:
+        model = Environment
+        fields = ["id", "name", "interpreter", "versions", "healthy", "problem", "last_probe"]
+        read_only_fields = fields
+
+
+def _form(request: Request, origin: Campaign | None = None) -> CampaignForm:
+    """The page's own form, filled by what was sent over a clone's or a preset's values."""
+    given = NewCampaignSerializer(data=request.data)
+    given.is_valid(raise_exception=True)
+    sent = given.validated_data
+    first: dict[str, Any] = {"policy": "linucb", "pool": "full", "random_seed": 0}
+    if origin is not None:
+        first = clone_values(origin)
+    elif sent.get("preset", Campaign.Preset.CUSTOM) != Campaign.Preset.CUSTOM:
+        first = preset_values(preset_named(sent["preset"]))
+    if sent.get("rounds") or sent.get("minutes"):
+        first |= {"rounds": None, "minutes": None}
+    return CampaignForm({name: one for name, one in (first | sent).items() if one is not None})
+
+
+def _refuse(form: CampaignForm) -> None:
+    """400 with the form's errors, by field."""
+    if not form.is_valid():
+        raise serializers.ValidationError(dict(form.errors))
 
 
 class ShardSerializer(serializers.ModelSerializer[Shard]):
@@ -134,55 +242,153 @@ class ShardSerializer(serializers.ModelSerializer[Shard]):
         read_only_fields = fields
 
 
+class CampaignFilterBackend(DjangoFilterBackend):
+    """The list's filters and its `sort`, as in the page's address."""
+
+    def filter_queryset(self, request: Request, queryset: Any, view: Any) -> Any:
+        rows = super().filter_queryset(request, queryset, view)
+        if view.action != "list":
+            return rows
+        return sorted_campaigns(rows, request.query_params.get("sort", ""))
+
+
 class CampaignViewSet(viewsets.ReadOnlyModelViewSet[Campaign]):
-    """Campaigns: list, read, start, pause, resume, cancel."""
+    """Campaigns: list, read, start, estimate, clone, compare, pause, resume, cancel."""
 
     queryset = campaign_list()
     serializer_class = CampaignSerializer
     lookup_field = "uuid"
-    filterset_fields = ["status", "preset"]
+    filter_backends = [CampaignFilterBackend]
+    filterset_class = CampaignFilter
 
     @extend_schema(request=NewCampaignSerializer, responses={201: CampaignSerializer})
     def create(self, request: Request) -> Response:
         """Start a campaign."""
-        given = NewCampaignSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        campaign = services.create_campaign(**given.validated_data, created_by=person(request))
-        return Response(self._read(campaign), status=201)
+        return self._start(request, _form(request))
+
+    @extend_schema(request=NewCampaignSerializer, responses=EstimateSerializer)
+    @action(detail=False, methods=["post"])
+    def estimate(self, request: Request) -> Response:
+        """What a campaign would cost; nothing is started."""
+        form = _form(request)
+        made = form.estimate_cost()
+        if made is None:
+            _refuse(form)
+        return Response(EstimateSerializer(made).data)
+
+    @extend_schema(request=NewCampaignSerializer, responses={201: CampaignSerializer})
+    @action(detail=True, methods=["post"])
+    def clone(self, request: Request, uuid: str) -> Response:
+        """Start the same again with a new random seed; what is sent replaces an option."""
+        return self._start(request, _form(request, self._campaign()))
 
     @extend_schema(request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"])
     def pause(self, request: Request, uuid: str) -> Response:
         """Stop after the rounds in flight."""
-        return self._steer("pause")
+        return self._steer(request, services.pause_campaign)
 
     @extend_schema(request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"])
     def resume(self, request: Request, uuid: str) -> Response:
         """Go on where it stopped."""
-        return self._steer("resume")
+        answer = self._steer(request, services.resume_campaign)
+        hint_campaign(self._campaign())
+        return answer
 
     @extend_schema(request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, uuid: str) -> Response:
         """End it for good; what it found stays."""
-        return self._steer("cancel")
+        return self._steer(request, services.cancel_campaign)
 
-    def _steer(self, name: str) -> Response:
-        campaign = Campaign.objects.get(pk=self.get_object().pk)
-        steps = {
-            "pause": services.pause_campaign,
-            "resume": services.resume_campaign,
-            "cancel": services.cancel_campaign,
-        }
+    @extend_schema(responses=EventSerializer(many=True), filters=False)
+    @action(detail=True, pagination_class=None)
+    def history(self, request: Request, uuid: str) -> Response:
+        """Who did what, and why it paused or ended, oldest first."""
+        events = self._campaign().events.select_related("who")
+        return Response(EventSerializer(events, many=True).data)
+
+    @extend_schema(
+        responses=RoundSerializer(many=True),
+        parameters=[
+            OpenApiParameter(name, str)
+            for name in ("q", "verdict", "seed", "accepted", "found", "limit", "offset")
+        ],
+        filters=False,
+    )
+    @action(detail=True)
+    def rounds(self, request: Request, uuid: str) -> Response:
+        """Recorded rounds, newest first, with the filters of their page."""
+        campaign = self._campaign()
+        chosen = RoundFilter(request.query_params, queryset=round_list(campaign), campaign=campaign)
+        page = self.paginate_queryset(chosen.qs)
+        return self.get_paginated_response(RoundSerializer(page, many=True).data)
+
+    @extend_schema(
+        responses=dict,
+        parameters=[OpenApiParameter(name, UUID, required=True) for name in ("first", "second")],
+        filters=False,
+    )
+    @action(detail=False, pagination_class=None)
+    def compare(self, request: Request) -> Response:
+        """Two campaigns side by side: single runs, so no significance is claimed."""
+        form = CompareForm(request.query_params)
+        if not form.is_valid():
+            raise serializers.ValidationError(dict(form.errors))
+        found = compare(form.cleaned_data["first"], form.cleaned_data["second"])
+        return Response(
+            {
+                "asked": [asdict(line) for line in found.asked],
+                "outcome": [asdict(line) for line in found.outcome],
+                "by_symptom": [asdict(line) for line in found.by_symptom],
+                "refused": [
+                    {"reason": reason, "first": first, "second": second}
+                    for reason, first, second in found.reasons
+                ],
+                "curves": {
+                    "first": [asdict(point) for point in found.first.curve],
+                    "second": [asdict(point) for point in found.second.curve],
+                },
+                "buckets": asdict(found.shared),
+            }
+        )
+
+    def _campaign(self) -> Campaign:
+        return Campaign.objects.get(pk=self.get_object().pk)
+
+    def _start(self, request: Request, form: CampaignForm) -> Response:
+        _refuse(form)
+        campaign = services.create_campaign(**form.cleaned_data, created_by=person(request))
+        hint_campaign(campaign)
+        return Response(self._read(campaign), status=201)
+
+    def _steer(self, request: Request, step: Callable[..., Campaign]) -> Response:
+        campaign = self._campaign()
         try:
-            steps[name](campaign)
+            step(campaign, who=person(request))
         except services.MoveRefusedError as refused:
             raise ConflictError(str(refused)) from refused
         return Response(self._read(campaign))
 
     def _read(self, campaign: Campaign) -> dict[str, Any]:
         return dict(self.get_serializer(campaign_list().get(pk=campaign.pk)).data)
+
+
+class EnvironmentViewSet(viewsets.ReadOnlyModelViewSet[Environment]):
+    """Interpreters that run cases: list, read, ask again."""
+
+    queryset = environment_list()
+    serializer_class = EnvironmentSerializer
+    lookup_field = "uuid"
+
+    @extend_schema(request=None, responses={202: None})
+    @action(detail=False, methods=["post"])
+    def probe(self, request: Request) -> Response:
+        """Ask a worker to ask every interpreter for its versions."""
+        if not ask_probe():
+            raise ConflictError("The broker does not take messages.")
+        return Response(status=202)
 
 
 class ShardViewSet(

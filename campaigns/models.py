@@ -332,6 +332,7 @@ class Mutant(models.Model):
     reward = models.FloatField(default=0.0)
     novel = models.PositiveIntegerField(default=0)
     executions = models.PositiveIntegerField(default=0)
+    findings = models.PositiveIntegerField(default=0, help_text="New ones of this round.")
     seconds = models.FloatField(default=0.0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -233,10 +233,10 @@ def record_round(
     )
     if recorded != 1:
         raise LostLeaseError(f"{shard}: round {event.round} is not ours to record")
-    Mutant.objects.create(shard=shard, created_at=now, **_columns(event))
+    found = _count_findings(claim, findings, on_finding)
+    Mutant.objects.create(shard=shard, created_at=now, findings=found, **_columns(event))
     _count_refusals(shard, event)
     _keep_graph(event)
-    _count_findings(claim, findings, on_finding)
     shard.rejected_reasons = reasons
 
 
@@ -268,12 +268,14 @@ def _keep_graph(event: RoundFinished) -> None:
         GraphText.objects.bulk_create([row], ignore_conflicts=True)
 
 
-def _count_findings(claim: Claim, findings: Iterable[Finding], on_finding: OnFinding) -> None:
+def _count_findings(claim: Claim, findings: Iterable[Finding], on_finding: OnFinding) -> int:
+    """File them and count the new ones, on the shard by symptom; how many those are."""
     fresh = Counter(one.symptom.value for one in findings if on_finding(one, claim.shard))
     if fresh:
         claim.held.update(
             **{f"{name}_findings": F(f"{name}_findings") + count for name, count in fresh.items()}
         )
+    return fresh.total()
 
 
 def _added(before: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:

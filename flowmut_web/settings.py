@@ -205,6 +205,9 @@ CELERY_TIMEZONE = TIME_ZONE
 # Children of the worker that `up` starts; each runs one shard, with framework workers of its own.
 WORKER_PROCESSES = env.integer("FLOWMUT_WORKER_PROCESSES", machine.worker_processes(), least=1)
 
+# Who tells pages of campaigns what was found; campaigns know nothing of triage.
+FINDINGS_READER = "triage.of_campaigns.FindingsOfCampaigns"
+
 # Environments under test --------------------------------------------------------------------------
 # Interpreters of the environments that a new installation starts with; the site adds more.
 

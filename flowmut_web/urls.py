@@ -7,7 +7,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.authtoken.views import obtain_auth_token
 from rest_framework.routers import DefaultRouter
 
-from campaigns.api import CampaignViewSet, ShardViewSet
+from campaigns.api import CampaignViewSet, EnvironmentViewSet, ShardViewSet
 from flowmut_web.account import account_urls
 from flowmut_web.overview import show_live, show_overview
 from flowmut_web.views import health
@@ -29,6 +29,7 @@ api_urls = [
 router = DefaultRouter()
 router.register("campaigns", CampaignViewSet, "campaign")
 router.register("shards", ShardViewSet, "shard")
+router.register("environments", EnvironmentViewSet, "environment")
 router.register("buckets", BucketViewSet, "bucket")
 router.register("findings", FindingViewSet, "finding")
 router.register("reports", ReportViewSet, "report")

@@ -128,6 +128,12 @@ def share(part: float, whole: float) -> int:
 
 
 @register.filter
+def per_cent(part: float | None) -> int:
+    """A share from 0 to 1 as per cent."""
+    return min(100, round(100 * (part or 0.0)))
+
+
+@register.filter
 def not_ok(statuses: dict[str, str]) -> list[tuple[str, str]]:
     """The modes of a round that did not answer, with what they did."""
     return [(mode, status) for mode, status in statuses.items() if status != "ok"]

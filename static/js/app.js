@@ -9,7 +9,7 @@
   const poll = () => {
     const live = document.querySelector("[data-poll]");
     if (!live) return;
-    if (!document.hidden && !live.contains(document.querySelector("details[open] pre, :popover-open"))) {
+    if (!document.hidden && !live.contains(document.querySelector("details[open] pre, details[open][data-hold], :popover-open"))) {
       htmx.trigger(live, "refresh");
     }
     schedule();
@@ -65,6 +65,7 @@
   // ---- what only scripts can do is shown by scripts
   const dress = (root) => {
     all("[data-copy], [data-pick-all], [data-shown-by-script], [data-show-keys], .tools", root).forEach((one) => { one.hidden = false; });
+    all("[data-hidden-by-script]", root).forEach((one) => { one.hidden = true; });
     tick(root);
   };
 
@@ -169,20 +170,6 @@
     const menu = event.target;
     if (menu.matches?.("[data-menu][open]")) menu.querySelector("[data-narrow], .pop input:not([type=hidden])")?.focus({ preventScroll: true });
   }, true);
-
-  // ---- what a new campaign will take
-  const told = document.getElementById("estimate");
-  if (told?.dataset.seconds) {
-    const form = told.closest("form");
-    const estimate = () => {
-      const seeds = form.querySelectorAll("[name=seeds]:checked").length;
-      const minutes = (seeds * form.elements.rounds.value * told.dataset.seconds) / 60;
-      const text = minutes < 90 ? `${Math.ceil(minutes)} minutes` : `${(minutes / 60).toFixed(1)} hours`;
-      told.textContent = seeds ? `About ${text} of one worker, at the speed of the rounds run here so far.` : "";
-    };
-    form.addEventListener("input", estimate);
-    estimate();
-  }
 
   // ---- keys, as in mail programs; switched off on the account page
   const rows = () => all("[data-rows] [data-row]");
