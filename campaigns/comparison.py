@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from campaigns.curves import OverRounds, over_rounds
 from campaigns.figures import Figure, Series, bar_figure, line_figure
@@ -14,7 +15,6 @@ from campaigns.selectors import SYMPTOMS, counted_reasons, counted_symptoms
 
 __all__ = ["Comparison", "Side", "compare"]
 
-_POINTS = 60
 _REASONS_SHOWN = 10
 
 
@@ -191,33 +191,23 @@ class Comparison:
         *,
         note: str = "",
     ) -> Figure | None:
-        ends = [x(side.curve[-1]) for side in self._sides if side.curve]
-        if not ends:
-            return None
-        grid = _grid(max(ends))
+        curves = [[(x(one), y(one)) for one in side.curve] for side in self._sides]
+        places = sorted({place for curve in curves for place, _ in curve})
         series = [
-            Series(side.label, _steps(grid, [(x(one), y(one)) for one in side.curve]))
-            for side in self._sides
+            Series(side.label, _values(places, curve))
+            for side, curve in zip(self._sides, curves, strict=True)
         ]
-        return line_figure(key, title, grid, series, note=note)
+        return line_figure(key, title, places, series, note=note)
 
 
-def _grid(end: float) -> list[float]:
-    """Sixty-odd places from 0 to the end, whole where that is fine enough."""
-    step = end / _POINTS if end < _POINTS else float(-(-end // _POINTS))
-    count = round(end / step) if step else 0
-    return [round(place * step, 3) for place in range(count + 1)]
-
-
-def _steps(grid: Sequence[float], points: Sequence[tuple[float, float]]) -> list[float | None]:
-    """The last value at or before each place; None before the first and after the end."""
-    places = [place for place, _ in points]
-    found: list[float | None] = []
-    for place in grid:
-        at = bisect.bisect_right(places, place)
-        inside = at > 0 and place <= places[-1] + (grid[1] - grid[0] if len(grid) > 1 else 0)
-        found.append(points[at - 1][1] if inside else None)
-    return found
+def _values(places: Sequence[float], points: Sequence[tuple[float, float]]) -> list[float | None]:
+    """The value at each place, between two points on the line that joins them; None outside."""
+    if not points:
+        return [None] * len(places)
+    known, values = zip(*points, strict=True)
+    outside = float("nan")
+    found = np.interp(places, known, values, left=outside, right=outside)
+    return [None if np.isnan(one) else round(float(one), 4) for one in found]
 
 
 def compare(first: Campaign, second: Campaign) -> Comparison:

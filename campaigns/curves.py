@@ -14,7 +14,9 @@ from campaigns.models import Campaign, Mutant
 
 __all__ = ["OverRounds", "OverTime", "over_rounds", "over_time"]
 
-_BINS = 60
+_BINS = 40
+# Fewer rounds make a share that jumps between nothing and all.
+_LEAST_ROUNDS = 5
 
 
 @dataclass(frozen=True)
@@ -53,13 +55,14 @@ def over_time(campaign: Campaign, *, now: datetime | None = None) -> tuple[OverT
         Mutant.objects.filter(shard__campaign=campaign)
         .annotate(when=by("created_at"))
         .order_by("when")
-        .values_list("when")
+        .values("when")
         .annotate(
-            Count("id"),
-            Count("id", filter=Q(accepted=True)),
-            Count("id", filter=Q(verdict=Mutant.Verdict.FAIL)),
-            Coalesce(Sum("findings"), 0),
+            rounds=Count("id"),
+            took=Count("id", filter=Q(accepted=True)),
+            failing=Count("id", filter=Q(verdict=Mutant.Verdict.FAIL)),
+            found=Coalesce(Sum("findings"), 0),
         )
+        .values_list("when", "rounds", "took", "failing", "found")
     )
     rows = []
     total = (0, 0, 0, 0)
@@ -75,20 +78,21 @@ def _sum(total: tuple[int, int, int, int], more: Sequence[int]) -> tuple[int, in
 
 
 def over_rounds(campaign: Campaign, *, rounds: int) -> tuple[OverRounds, ...]:
-    """At most sixty points; `rounds`: how far the furthest shard is. One query."""
-    size = max(1, -(-rounds // _BINS))
+    """At most forty points; `rounds`: how far the furthest shard is. One query."""
+    size = max(_LEAST_ROUNDS, -(-rounds // _BINS))
     counted = (
         Mutant.objects.filter(shard__campaign=campaign)
         .annotate(place=Floor(F("round") / Value(float(size), output_field=FloatField())))
         .order_by("place")
-        .values_list("place")
+        .values("place")
         .annotate(
-            Avg(Case(When(accepted=True, then=1.0), default=0.0, output_field=FloatField())),
-            Avg("reward"),
-            Count("id"),
-            Coalesce(Sum("findings"), 0),
-            Sum("seconds"),
+            share=Avg(Case(When(accepted=True, then=1.0), default=0.0, output_field=FloatField())),
+            mean=Avg("reward"),
+            rounds=Count("id"),
+            found=Coalesce(Sum("findings"), 0),
+            spent=Sum("seconds"),
         )
+        .values_list("place", "share", "mean", "rounds", "found", "spent")
     )
     rows, count, found, seconds = [], 0, 0, 0.0
     for place, accepted, reward, more, fresh, took in counted:

@@ -16,11 +16,11 @@ from engine.seeds import SEEDS
 __all__ = ["DEFAULT_SECONDS", "DISK_PER_ROUND", "Estimate", "SeedCost", "estimate"]
 
 # Where no round of a seed was recorded yet: what rounds took on a busy machine of two cores.
-DEFAULT_SECONDS = {"compact": 4.0, "full": 60.0}
+DEFAULT_SECONDS = {"compact": 8.0, "full": 60.0}
 # A worker with both frameworks and their workers, and a compiler now and then.
 _SHARD_BYTES = {"compact": 3 << 30, "full": 16 << 30}
 # Row of a round, text of its graph, its share of findings.
-DISK_PER_ROUND = 8 << 10
+DISK_PER_ROUND = 12 << 10
 _LEAST_ROUNDS = 5  # fewer say nothing of the mean
 
 

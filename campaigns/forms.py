@@ -126,7 +126,9 @@ class CampaignForm(forms.Form):
         widget=forms.CheckboxSelectMultiple, help_text="Every mutant is run in each of them."
     )
     policy = forms.ChoiceField(help_text="Chooses the next mutation.")
-    pool = forms.ChoiceField(help_text="Which mutators may be tried.", initial="full")
+    pool = forms.ChoiceField(
+        required=False, label="Mutators", help_text="Which of them may be tried."
+    )
     workers = forms.IntegerField(
         required=False,
         min_value=1,
@@ -191,6 +193,9 @@ class CampaignForm(forms.Form):
     def clean_modes(self) -> list[str]:
         chosen = set(self.cleaned_data["modes"])
         return [name for name in mode_names() if name in chosen]
+
+    def clean_pool(self) -> str:
+        return self.cleaned_data["pool"] or "full"
 
     def clean_preset(self) -> str:
         return self.cleaned_data["preset"] or Campaign.Preset.CUSTOM

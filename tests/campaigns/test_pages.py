@@ -1,12 +1,14 @@
 """Pages of campaigns, for a person who is logged in and for a stranger."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from campaigns.models import Campaign, Environment, WorkerHeartbeat
 from campaigns.selectors import campaign_progress
@@ -22,26 +24,24 @@ def person(client: Client) -> User:
     return user
 
 
-def form(**fields: Any) -> dict[str, Any]:
-    return {
-        "name": "Mine",
-        "seeds": [factories.SEED],
-        "modes": ["torch-inductor", "torch-eager"],
-        "policy": "random",
-        "rounds": "5",
-        "random_seed": "7",
-        "preset": "one_seed",
-        **fields,
-    }
-
-
 def test_stranger_is_sent_to_the_log_in_page(client: Client) -> None:
     campaign = factories.campaign()
-    plain = [reverse("campaigns:list-campaigns"), reverse("campaigns:add-campaign")]
+    names = ("list-campaigns", "add-campaign", "show-estimate", "compare-campaigns")
+    more = ("list-environments", "probe-environments")
+    plain = [reverse(f"campaigns:{name}") for name in names + more]
     own = [
         reverse(f"campaigns:{name}", args=[campaign.uuid])
-        for name in ("show-campaign", "show-progress", "pause-campaign", "cancel-campaign")
+        for name in (
+            "show-campaign",
+            "show-progress",
+            "list-rounds",
+            "pause-campaign",
+            "resume-campaign",
+            "cancel-campaign",
+            "clone-campaign",
+        )
     ]
+    own.append(reverse("campaigns:show-round", args=[campaign.shards.get().uuid, 0]))
     for path in plain + own:
         for response in (client.get(path), client.post(path)):
             assert response.status_code == 302, path
@@ -64,44 +64,6 @@ def test_list_shows_what_the_shards_counted(client: Client) -> None:
     assert "8 of 20" in page
     assert "2 crash" in page
     assert "4 state" in page
-
-
-def test_form_starts_a_campaign_of_the_person(client: Client, person: User) -> None:
-    response = client.post("/campaigns/new/", form())
-    campaign = Campaign.objects.get()
-    assert response.status_code == 302
-    assert response["Location"] == campaign.get_absolute_url()
-    assert campaign.created_by == person
-    # In the order of the catalogue, whatever the browser sent.
-    assert campaign.modes == ["torch-eager", "torch-inductor"]
-    assert (campaign.preset, campaign.random_seed, campaign.rounds) == ("one_seed", 7, 5)
-
-
-@pytest.mark.usefixtures("person")
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"seeds": []}, "This field is required."),
-        ({"seeds": ["no_such_seed"]}, "no_such_seed"),
-        ({"rounds": "0"}, "greater than or equal to 1"),
-        ({"random_seed": "-1"}, "greater than or equal to 0"),
-        ({"policy": "no_such_policy"}, "no_such_policy"),
-    ],
-)
-def test_form_says_what_is_wrong_and_starts_nothing(
-    client: Client, fields: dict[str, Any], said: str
-) -> None:
-    page = client.post("/campaigns/new/", form(**fields)).content.decode()
-    assert said in page
-    assert not Campaign.objects.exists()
-
-
-@pytest.mark.usefixtures("person")
-@pytest.mark.parametrize("preset", ["quick_look", "overnight", "one_seed", "no such preset"])
-def test_each_preset_fills_a_form_that_can_be_sent_as_it_is(client: Client, preset: str) -> None:
-    given = client.get("/campaigns/new/", {"preset": preset}).context["form"].initial
-    response = client.post("/campaigns/new/", given)
-    assert response.status_code == 302, response.context["form"].errors
 
 
 @pytest.mark.usefixtures("person")
@@ -154,6 +116,144 @@ def test_environments_show_health_and_problems(client: Client) -> None:
 
 
 @pytest.mark.usefixtures("person")
+def test_pause_keeps_the_reason_and_the_history_names_the_person(client: Client) -> None:
+    campaign = factories.campaign(status="running")
+    path = reverse("campaigns:pause-campaign", args=[campaign.uuid])
+    page = client.post(path, {"why": "the disk is full"}, follow=True).content.decode()
+    assert "the disk is full" in page
+    event = campaign.events.get(kind="paused")
+    assert (event.who and event.who.username, event.why) == ("ada", "the disk is full")
+
+
+@pytest.mark.usefixtures("person")
+def test_resuming_tells_a_worker(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[str, tuple[int, ...]]] = []
+    monkeypatch.setattr(
+        "campaigns.hints.current_app.send_task", lambda name, given, **_: sent.append((name, given))
+    )
+    campaign = factories.campaign(status="paused")
+    client.post(reverse("campaigns:resume-campaign", args=[campaign.uuid]))
+    shard = campaign.shards.get()
+    assert sent == [("flowmut.run_shard", (shard.pk, shard.epoch))]
+
+
+@pytest.mark.usefixtures("person")
+def test_live_campaign_without_a_worker_says_that_nothing_will_happen(client: Client) -> None:
+    campaign = factories.campaign(status="running")
+    assert "No worker is alive" in client.get(campaign.get_absolute_url()).content.decode()
+    WorkerHeartbeat.objects.create(name="one")
+    assert "No worker is alive" not in client.get(campaign.get_absolute_url()).content.decode()
+
+
+@pytest.mark.usefixtures("person")
+def test_silent_worker_is_told_from_a_living_one(client: Client) -> None:
+    campaign = factories.campaign(status="running")
+    shard = factories.shard(campaign=campaign)
+    WorkerHeartbeat.objects.create(
+        name="gone", shard=shard, last_seen=timezone.now() - timedelta(minutes=3)
+    )
+    WorkerHeartbeat.objects.create(name="here", shard=shard)
+    progress = campaign_progress(campaign)
+    assert (progress.at_work, progress.alive, progress.silent) == (1, 1, 1)
+    page = client.get(campaign.get_absolute_url()).content.decode()
+    assert "1 on this campaign, 1 alive, 1 silent" in page
+
+
+@pytest.mark.usefixtures("person")
+def test_newest_findings_are_linked_to_their_buckets(client: Client) -> None:
+    campaign = factories.campaign(status="running")
+    record = factories.finding(shard=factories.shard(campaign=campaign), title="exp is wrong")
+    page = client.get(campaign.get_absolute_url()).content.decode()
+    assert "exp is wrong" in page
+    assert record.get_absolute_url() in page
+    assert record.bucket.get_absolute_url() in page
+
+
+# ------------------------------------------------------------------------------------------ list
+@pytest.mark.usefixtures("person")
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("", {"Deep", "Wide", "Old"}),
+        ("status=live", {"Deep", "Wide"}),
+        ("status=finished", {"Old"}),
+        ("status=running&status=finished", {"Deep", "Old"}),
+        ("policy=linucb", {"Wide"}),
+        ("seed=qwen2_5_0_5b_compact", {"Wide"}),
+        ("q=softmax", {"Deep"}),
+        ("q=disk", {"Old"}),
+        ("q=nothing+like+it", set()),
+        ("preset=overnight", {"Old"}),
+    ],
+)
+def test_list_is_filtered_by_the_address(client: Client, query: str, names: set[str]) -> None:
+    factories.campaign(name="Deep", status="running", ops=["softmax"])
+    factories.campaign(name="Wide", policy="linucb", seeds=["qwen2_5_0_5b_compact"])
+    old = factories.campaign(name="Old", status="finished", preset="overnight")
+    Campaign.objects.filter(pk=old.pk).update(problem="the disk is full")
+    found = client.get(f"/campaigns/?{query}").context["page"].object_list
+    assert {one.name for one in found} == names
+
+
+@pytest.mark.usefixtures("person")
+def test_list_is_sorted_by_the_address_and_a_wrong_sort_is_the_newest_first(client: Client) -> None:
+    for name, seconds, found in (("a", 30.0, 0), ("b", 10.0, 5), ("c", 0.0, 1)):
+        campaign = factories.campaign(name=name)
+        campaign.shards.update(
+            recorded_rounds=5 if seconds else 0, seconds=seconds, crash_findings=found
+        )
+
+    def names(sort: str) -> str:
+        page = client.get("/campaigns/", {"sort": sort}).context["page"]
+        return "".join(one.name for one in page.object_list)
+
+    assert names("-found") == "bca"
+    # Those without a speed come last, whichever way it goes.
+    assert (names("speed"), names("-speed")) == ("bac", "abc")
+    assert names("name") == "abc"
+    assert names("no such column") == names("-started") == "cba"
+
+
+@pytest.mark.usefixtures("person")
+def test_list_has_pages_and_says_where_it_is(client: Client) -> None:
+    for _ in range(21):
+        factories.campaign()
+    page = client.get("/campaigns/?page=2").content.decode()
+    assert "21 to 21 of 21" in page
+    assert "Page 2 of 2" in page
+
+
+@pytest.mark.usefixtures("person")
+def test_filters_that_match_nothing_can_be_cleared(client: Client) -> None:
+    factories.campaign()
+    page = client.get("/campaigns/?q=zebra").content.decode()
+    assert "Nothing matches" in page
+    assert "Remove filter Text: zebra" in page
+
+
+@pytest.mark.usefixtures("person")
+def test_progress_of_a_campaign_of_minutes_is_its_time(client: Client) -> None:
+    campaign = factories.campaign(rounds=None, minutes=10)
+    campaign.shards.update(recorded_rounds=7, seconds=300.0)
+    page = client.get("/campaigns/").content.decode()
+    assert 'aria-valuenow="50"' in page
+    assert "7 rounds" in page
+
+
+# ---------------------------------------------------------------------------------- environments
+@pytest.mark.usefixtures("person")
+def test_probing_again_asks_a_worker(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(
+        "campaigns.hints.current_app.send_task", lambda name, given, **_: sent.append(name)
+    )
+    page = client.post(reverse("campaigns:probe-environments"), follow=True).content.decode()
+    assert sent == ["flowmut.probe_environments"]
+    assert "A worker answers" in page
+
+
+# --------------------------------------------------------------------------------------- queries
+@pytest.mark.usefixtures("person")
 @pytest.mark.parametrize("page", ["list", "show"])
 def test_pages_make_the_same_number_of_queries_at_any_size(
     client: Client,
@@ -175,7 +275,7 @@ def test_pages_make_the_same_number_of_queries_at_any_size(
 
 
 # Session, user, the navigation's three, and the page's own.
-QUERIES = {"list": 6, "show": 11}
+QUERIES = {"list": 7, "show": 14}
 
 
 def test_speed_counts_the_last_minutes_only() -> None:
@@ -190,4 +290,5 @@ def test_speed_counts_the_last_minutes_only() -> None:
     assert progress.per_minute == pytest.approx(2.0)
     assert progress.seconds_left == pytest.approx(89 / 2 * 60)
     assert [row.rounds for row in progress.rows] == [1, 11]
-    assert progress.chart is not None
+    assert progress.time_figure is not None
+    assert progress.time_figure.rows[-1][1:] == ("11", "6", "0", "0")
