@@ -7,6 +7,8 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
+from django import forms
+from django.http import HttpRequest
 from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import mixins, serializers, viewsets
@@ -201,10 +203,15 @@ def _form(request: Request, origin: Campaign | None = None) -> CampaignForm:
     return CampaignForm({name: one for name, one in (first | sent).items() if one is not None})
 
 
+def _errors(form: forms.Form) -> dict[str, list[str]]:
+    """What a form says is wrong, by field."""
+    return {name: [str(one) for one in errors] for name, errors in form.errors.items()}
+
+
 def _refuse(form: CampaignForm) -> None:
     """400 with the form's errors, by field."""
     if not form.is_valid():
-        raise serializers.ValidationError(dict(form.errors))
+        raise serializers.ValidationError(_errors(form))
 
 
 class ShardSerializer(serializers.ModelSerializer[Shard]):
@@ -245,11 +252,11 @@ class ShardSerializer(serializers.ModelSerializer[Shard]):
 class CampaignFilterBackend(DjangoFilterBackend):
     """The list's filters and its `sort`, as in the page's address."""
 
-    def filter_queryset(self, request: Request, queryset: Any, view: Any) -> Any:
+    def filter_queryset(self, request: HttpRequest, queryset: Any, view: Any) -> Any:
         rows = super().filter_queryset(request, queryset, view)
         if view.action != "list":
             return rows
-        return sorted_campaigns(rows, request.query_params.get("sort", ""))
+        return sorted_campaigns(rows, request.GET.get("sort", ""))
 
 
 class CampaignViewSet(viewsets.ReadOnlyModelViewSet[Campaign]):
@@ -335,7 +342,7 @@ class CampaignViewSet(viewsets.ReadOnlyModelViewSet[Campaign]):
         """Two campaigns side by side: single runs, so no significance is claimed."""
         form = CompareForm(request.query_params)
         if not form.is_valid():
-            raise serializers.ValidationError(dict(form.errors))
+            raise serializers.ValidationError(_errors(form))
         found = compare(form.cleaned_data["first"], form.cleaned_data["second"])
         return Response(
             {

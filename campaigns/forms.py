@@ -225,8 +225,8 @@ class CampaignForm(forms.Form):
         )
 
 
-class _CampaignChoice(forms.ModelChoiceField):
-    def label_from_instance(self, obj: Any) -> str:
+class _CampaignChoice(forms.ModelChoiceField[Campaign]):
+    def label_from_instance(self, obj: Campaign) -> str:
         return f"{obj.name}, {obj.policy}, random seed {obj.random_seed}, {obj.created_at:%Y-%m-%d}"
 
 

@@ -233,10 +233,12 @@ def record_round(
     )
     if recorded != 1:
         raise LostLeaseError(f"{shard}: round {event.round} is not ours to record")
-    found = _count_findings(claim, findings, on_finding)
-    Mutant.objects.create(shard=shard, created_at=now, findings=found, **_columns(event))
+    mutant = Mutant.objects.create(shard=shard, created_at=now, **_columns(event))
     _count_refusals(shard, event)
     _keep_graph(event)
+    found = _count_findings(claim, findings, on_finding)
+    if found:
+        Mutant.objects.filter(pk=mutant.pk).update(findings=found)
     shard.rejected_reasons = reasons
 
 

@@ -206,7 +206,7 @@ CELERY_TIMEZONE = TIME_ZONE
 WORKER_PROCESSES = env.integer("FLOWMUT_WORKER_PROCESSES", machine.worker_processes(), least=1)
 
 # Who tells pages of campaigns what was found; campaigns know nothing of triage.
-FINDINGS_READER = "triage.of_campaigns.FindingsOfCampaigns"
+FINDINGS_READER = "flowmut_web.findings.FindingsOfCampaigns"
 
 # Environments under test --------------------------------------------------------------------------
 # Interpreters of the environments that a new installation starts with; the site adds more.

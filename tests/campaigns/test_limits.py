@@ -15,7 +15,7 @@ from campaigns.slices import options_of, run_slice
 from engine.executors.pool import Pool
 from engine.finding import Finding
 from tests import factories
-from tests.campaigns.scripted import ScriptedEngine, campaign, round_event
+from tests.campaigns.scripted import ScriptedEngine, campaign, finding, round_event
 
 pytestmark = pytest.mark.django_db
 
@@ -141,3 +141,15 @@ def test_round_keeps_all_its_mutations_and_the_length_of_the_chain() -> None:
     assert row.depth == 3
     record_round(claim, event=round_event(1), on_finding=_ignore)
     assert Mutant.objects.get(round=1).depth is None
+
+
+def test_round_counts_its_new_findings_only() -> None:
+    claim = _claimed(campaign().shards.get().pk)
+    found = [finding(key="a"), finding(key="b")]
+    record_round(
+        claim,
+        event=round_event(0),
+        findings=found,
+        on_finding=lambda one, shard: one.key == "a",
+    )
+    assert Mutant.objects.get().findings == 1

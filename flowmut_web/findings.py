@@ -1,4 +1,4 @@
-"""What pages of campaigns show of our findings; see `campaigns.found`."""
+"""What pages of campaigns show of findings; campaigns and triage meet here (`campaigns.found`)."""
 
 from __future__ import annotations
 
