@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("campaigns", "0002_history_limits_and_lineage"),
+        ("campaigns", "0003_refusals"),
     ]
 
     operations = [
