@@ -36,6 +36,7 @@ __all__ = ["LARGEST", "localised"]
 LARGEST = 8
 _GRADIENTS = (Kind.GRADIENT, Kind.GRADIENT_NONFINITE)
 _STATE = (Kind.INPUT_CHANGED, Kind.WRITE_LOST)
+_PROMISES = (Kind.LAYOUT, Kind.MOVED)
 _COUNTS = 1.0
 
 
@@ -72,6 +73,8 @@ class _Search:
         outcome = self.trial.outcomes[mode]
         if outcome.failure is not None:
             return self._raised("forward", mode, outcome.failure)
+        if self.divergence.kind in _PROMISES:
+            return self._promised(mode)
         if self.divergence.kind in _STATE and self.divergence.value in self.graph.input_by_name:
             return self._written(mode)
         if outcome.status is not Status.OK or not self.trial.comparison.referees:
@@ -149,6 +152,20 @@ class _Search:
         )
         return Localised("forward", mode, name, suspect.op, said)
 
+    def _promised(self, mode: str) -> Localised | None:
+        """What has the wrong layout, or the only call there is that can have moved global state."""
+        calls = [node for node in self.graph.nodes if node.op != "item"]
+        node = self.graph.by_name.get(self.divergence.value)
+        if node is None and len(calls) == 1:
+            node = calls[0]
+        if node is None:
+            return None
+        own = f"{mode}: "
+        said = next((one for one in self.divergence.evidence if one.startswith(own)), "")
+        words = f"{self.divergence.kind}: {self.divergence.message}"
+        detail = "; ".join(part for part in (words, said.removeprefix(own)) if part)
+        return Localised("forward", mode, node.name, node.op, detail)
+
     # ---- backward
     def backward(self, mode: str) -> Localised | None:
         outcome = self.trial.outcomes[mode]
@@ -217,7 +234,9 @@ class _Search:
         if node is None:
             return None
         lines = [one.strip() for one in failure.message.splitlines() if one.strip(" -")]
-        said = f"raises {failure.type} in {failure.phase}: {lines[0] if lines else ''}"
+        said = lines[0] if lines else ""
+        if self.trial.outcomes[mode].status not in (Status.DIED, Status.TIMEOUT):
+            said = f"raises {failure.type} in {failure.phase}: {said}"
         return Localised(direction, mode, node.name, node.op, said[:300])
 
     def _run(self, case: Case, mode: str, blobs: Mapping[str, Array] | None = None) -> Trial | None:

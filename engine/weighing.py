@@ -6,20 +6,22 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from engine.executors.modes import MODES
+from engine.executors.modes import MODES, base_of
 from engine.executors.outcome import Answer, Array
 from engine.finding import Weighed
-from engine.ir.types import Dense
+from engine.ir.types import Dense, is_float
 from engine.oracles.comparison import Comparison, Gradients
 from engine.oracles.numeric import (
     ACCUMULATING_MARGIN,
     CLEARLY,
+    GRADE_MARGIN,
     MARGIN,
     gap,
+    grade_of,
     nonfinite_classes,
     tolerance_of,
 )
-from engine.oracles.referee import Floats, Referee, as_float64
+from engine.oracles.referee import Floats, Referee, as_float64, distance
 
 __all__ = ["weighed"]
 
@@ -31,10 +33,11 @@ def weighed(comparison: Comparison) -> tuple[Weighed, ...]:
     shape than float64 has.
     """
     order = tuple(MODES)
-    rows = (*_outputs(comparison), *_gradients(comparison))
-    return tuple(
-        sorted(rows, key=lambda row: (row.quantity == "gradient", row.call, order.index(row.mode)))
-    )
+
+    def place(row: Weighed) -> tuple[bool, int, int]:
+        return row.quantity == "gradient", row.call, order.index(base_of(row.mode))
+
+    return tuple(sorted((*_outputs(comparison), *_gradients(comparison)), key=place))
 
 
 # -------------------------------------------------------------------------------------- outputs
@@ -58,29 +61,48 @@ def _output(
     found = None if answer.array is None else gap(answer.array, dtype, referee, name)
     if found is None or answer.array is None:
         return
-    exact, seen = as_float64(referee.exact[name]), as_float64(answer.array)
+    exact = as_float64(referee.exact[name])
     if not exact.size:
         return
     at = found.worst if len(found.worst) == exact.ndim else (0,) * exact.ndim
     rtol, atol = tolerance_of(dtype)
-    margin = ACCUMULATING_MARGIN if referee.accumulates else MARGIN
     floor = referee.floor(name)
     with np.errstate(all="ignore"):
         size = np.abs(exact).max(axis=-1) if answer.array.dtype.kind == "c" else np.abs(exact)
-        tolerance = CLEARLY * (atol + rtol * float(size[at[: size.ndim]]))
+        magnitude = float(size[at[: size.ndim]])
         finite = floor[np.isfinite(floor)]
         usual = float(finite.mean()) if finite.size else 0.0
-        allowed = margin * max(float(floor[at]), usual)
+        allowed = _allowed(
+            CLEARLY * (atol + rtol * magnitude),
+            max(float(floor[at]), usual),
+            ACCUMULATING_MARGIN if referee.accumulates else MARGIN,
+            magnitude,
+            dtype,
+        )
     yield _row(
         mode,
         call,
         name,
         "value",
-        (seen, exact, at),
-        (tolerance, allowed),
+        at,
+        allowed,
         (answer.array, referee.exact[name]),
         is_wrong_class=found.nonfinite > 0,
     )
+
+
+def _allowed(
+    tolerance: float, floor: float, margin: float, magnitude: float, dtype: str
+) -> tuple[float, float]:
+    """What the tolerance and what the noise floor allow; the greater of the two is the limit.
+
+    float64 must also be better than a calculation in float32, where the floor lets one tell.
+    """
+    usual = (tolerance, margin * floor)
+    if dtype != "float64":
+        return usual
+    graded = (float(grade_of(np.asarray(magnitude))), GRADE_MARGIN * floor)
+    return min(usual, graded, key=max)
 
 
 # ------------------------------------------------------------------------------------ gradients
@@ -88,18 +110,24 @@ def _gradients(comparison: Comparison) -> Iterator[Weighed]:
     referee = comparison.gradients
     if referee is None or comparison.incomparable.intersection(comparison.case.graph.outputs):
         return
+    types = comparison.case.graph.types.values()
+    floats = {one.dtype for one in types if isinstance(one, Dense) and is_float(one.dtype)}
     for name, array in referee.exact.items():
         if array is None:
             continue
         for mode in comparison.ok:
             answer = comparison.outcomes[mode].gradients.get(name)
             if answer is not None and answer.array is not None:
-                yield from _gradient(mode, name, answer.array, answer.dtype, array, referee)
+                dtype = answer.dtype
+                if dtype == "float64" and floats != {"float64"}:
+                    dtype = "float32"
+                yield from _gradient(mode, name, answer.array, dtype, array, referee)
 
 
 def _gradient(
     mode: str, name: str, given: Array, dtype: str, wanted: Array, referee: Gradients
 ) -> Iterator[Weighed]:
+    """`dtype`: "float64" only where all of the graph is, since gradients pass through it."""
     seen, exact = as_float64(given), as_float64(wanted)
     if seen.shape != exact.shape or not exact.size:
         return
@@ -110,9 +138,11 @@ def _gradient(
         return
     with np.errstate(all="ignore"):
         tolerance = CLEARLY * (atol + rtol * np.abs(exact) + rtol * scale)
-        floor = ACCUMULATING_MARGIN * moved
-        error = np.abs(seen - exact)
-        limit = np.maximum(tolerance, floor)
+        error = distance(given, wanted)
+        limit = np.maximum(tolerance, ACCUMULATING_MARGIN * moved)
+        if dtype == "float64":
+            grade = grade_of(np.abs(exact) + scale)
+            limit = np.minimum(limit, np.maximum(grade, GRADE_MARGIN * moved))
         wrong = (nonfinite_classes(seen) != nonfinite_classes(exact)) & ~np.isinf(limit)
         ratio = np.nan_to_num(np.where(limit > 0, error / limit, 0.0), nan=0.0, posinf=0.0)
     place = int(wrong.argmax()) if wrong.any() else int(ratio.argmax())
@@ -122,8 +152,14 @@ def _gradient(
         0,
         name,
         "gradient",
-        (seen, exact, at),
-        (float(tolerance[at]), float(floor[at])),
+        at,
+        _allowed(
+            float(tolerance[at]),
+            float(moved[at]),
+            ACCUMULATING_MARGIN,
+            abs(float(exact[at])) + scale,
+            dtype,
+        ),
         (given, wanted),
         is_wrong_class=bool(wrong.any()),
     )
@@ -154,19 +190,17 @@ def _row(
     call: int,
     name: str,
     quantity: str,
-    compared: tuple[Floats, Floats, tuple[int, ...]],
+    at: tuple[int, ...],
     allowed: tuple[float, float],
     arrays: tuple[Array, Array],
     *,
     is_wrong_class: bool,
 ) -> Weighed:
-    seen, exact, at = compared
-    with np.errstate(all="ignore"):
-        error = float(np.abs(seen[at] - exact[at]))
+    """`at` has one index more for a complex number, of its part."""
     if is_wrong_class:
         error = ratio = float("inf")
     else:
-        error = 0.0 if np.isnan(error) else error
+        error = float(distance(*arrays)[at])
         limit = max(allowed)
         # What is allowed may be nothing, as for integers: then any difference counts.
         ratio = error / limit if limit > 0 else (2.0 if error else 0.0)

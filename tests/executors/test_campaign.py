@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,6 +16,7 @@ from engine.executors.outcome import Status
 from engine.executors.pool import Pool
 from engine.options import Options
 from engine.seeds import load_seed
+from engine.steps import restored
 
 pytestmark = [pytest.mark.framework, pytest.mark.torch, pytest.mark.mindspore]
 
@@ -77,6 +79,21 @@ def test_a_resumed_campaign_does_the_same_rounds(
     assert [(one.round, one.mutator, one.digest, one.accepted) for one in again] == [
         (one.round, one.mutator, one.digest, one.accepted) for one in rounds[5:]
     ]
+
+
+def test_a_resumed_campaign_still_has_the_steps_of_its_lineage(
+    finished: tuple[Campaign, list[RoundFinished]], pool: Pool
+) -> None:
+    stopped = finished[1][4]
+    resumed = Campaign(
+        OPTIONS, pool, checkpoint=stopped.checkpoint, graph_text=stopped.graph_text
+    ).chain
+    assert resumed.steps
+    assert tuple(one.mutator for one in resumed.steps) == resumed.lineage[-len(resumed.steps) :]
+    assert resumed.steps == restored(json.loads(json.dumps(stopped.checkpoint["steps"])))
+    before = {key: one for key, one in stopped.checkpoint.items() if key != "steps"}
+    older = Campaign(OPTIONS, pool, checkpoint=before, graph_text=stopped.graph_text).chain
+    assert (older.lineage, older.steps) == (resumed.lineage, ())
 
 
 def test_an_unknown_checkpoint_format_is_refused(pool: Pool) -> None:
