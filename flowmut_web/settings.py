@@ -241,6 +241,13 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
+    "ENUM_NAME_OVERRIDES": {
+        "CampaignStatus": "campaigns.models.Campaign.Status",
+        "ShardStatus": "campaigns.models.Shard.Status",
+        "BucketStatus": "triage.models.Bucket.Status",
+        "FalseAlarm": "triage.models.Bucket.FalseAlarm",
+        "ReportStatus": "triage.models.Report.Status",
+    },
 }
 
 # Logging ------------------------------------------------------------------------------------------

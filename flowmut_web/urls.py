@@ -11,7 +11,15 @@ from campaigns.api import CampaignViewSet, EnvironmentViewSet, ShardViewSet
 from flowmut_web.account import account_urls
 from flowmut_web.overview import show_live, show_overview
 from flowmut_web.views import health
-from triage.api import BucketViewSet, FindingViewSet, ReportViewSet
+from triage.api import (
+    BucketViewSet,
+    FindingViewSet,
+    ReportViewSet,
+    RerunViewSet,
+    SavedViewViewSet,
+    SuppressionViewSet,
+    UndoView,
+)
 
 __all__ = ["urlpatterns"]
 
@@ -22,6 +30,7 @@ log_in_urls = [
 
 api_urls = [
     path("token/", obtain_auth_token, name="api-token"),
+    path("undo/<uuid:batch>/", UndoView.as_view(), name="api-undo"),
     path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
     path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api-schema"), name="api-docs"),
 ]
@@ -33,6 +42,9 @@ router.register("environments", EnvironmentViewSet, "environment")
 router.register("buckets", BucketViewSet, "bucket")
 router.register("findings", FindingViewSet, "finding")
 router.register("reports", ReportViewSet, "report")
+router.register("reruns", RerunViewSet, "rerun")
+router.register("suppressions", SuppressionViewSet, "suppression")
+router.register("views", SavedViewViewSet, "view")
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", show_overview, name="home"),

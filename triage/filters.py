@@ -27,6 +27,7 @@ __all__ = [
     "NEEDS_A_PERSON",
     "SORTS",
     "STATUS_CHOICES",
+    "SUPPRESSED",
     "BucketFilter",
     "Chip",
     "active_chips",
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 # What the inbox shows at first: neither settled nor suppressed, or flagged by a machine.
+SUPPRESSED = Q(suppression__expires_at__gt=Now())
 NEEDS_A_PERSON = Q(
     Q(suppression=None) | Q(suppression__expires_at__lte=Now()),
     status__in=[Bucket.Status.NEW, Bucket.Status.NEEDS_WORK, Bucket.Status.CONFIRMED],
@@ -43,6 +45,7 @@ STATUS_CHOICES = [
     ("open", "Needs a person"),
     ("all", "Every status"),
     ("flagged", "Flagged"),
+    ("suppressed", "Suppressed"),
     *Bucket.Status.choices,
 ]
 _WITHIN = {"1": "in the last day", "7": "in the last week", "30": "in the last month"}
@@ -181,33 +184,35 @@ class BucketFilter(django_filters.FilterSet):
             )
         return rows
 
-    def by_status(self, rows: QuerySet[Bucket], name: str, values: list[str]) -> QuerySet[Bucket]:
-        if "all" in values:
+    def by_status(self, rows: QuerySet[Bucket], name: str, value: list[str]) -> QuerySet[Bucket]:
+        if "all" in value:
             return rows
-        wanted = Q(status__in=values)
-        if "open" in values:
+        wanted = Q(status__in=value)
+        if "open" in value:
             wanted |= NEEDS_A_PERSON
-        if "flagged" in values:
+        if "flagged" in value:
             wanted |= ~Q(flag="")
+        if "suppressed" in value:
+            wanted |= SUPPRESSED
         return rows.filter(wanted)
 
-    def by_assignee(self, rows: QuerySet[Bucket], name: str, values: list[str]) -> QuerySet[Bucket]:
+    def by_assignee(self, rows: QuerySet[Bucket], name: str, value: list[str]) -> QuerySet[Bucket]:
         """User names, "me" or "nobody"."""
-        wanted = Q(assignee__username__in=values)
-        if "nobody" in values:
+        wanted = Q(assignee__username__in=value)
+        if "nobody" in value:
             wanted |= Q(assignee=None)
-        if "me" in values and self.user:
+        if "me" in value and self.user:
             wanted |= Q(assignee=self.user)
         return rows.filter(wanted)
 
-    def by_label(self, rows: QuerySet[Bucket], name: str, values: list[str]) -> QuerySet[Bucket]:
+    def by_label(self, rows: QuerySet[Bucket], name: str, value: list[str]) -> QuerySet[Bucket]:
         wanted = Q()
-        for value in values:
-            wanted |= Q(name__iexact=value)
+        for one in value:
+            wanted |= Q(name__iexact=one)
         return rows.filter(Exists(Label.objects.filter(wanted, buckets=OuterRef("pk"))))
 
-    def by_campaign(self, rows: QuerySet[Bucket], name: str, values: list[str]) -> QuerySet[Bucket]:
-        members = FindingRecord.objects.filter(bucket=OuterRef("pk"), campaign__uuid__in=values)
+    def by_campaign(self, rows: QuerySet[Bucket], name: str, value: list[str]) -> QuerySet[Bucket]:
+        members = FindingRecord.objects.filter(bucket=OuterRef("pk"), campaign__uuid__in=value)
         return rows.filter(Exists(members))
 
     def by_age(self, rows: QuerySet[Bucket], name: str, days: str) -> QuerySet[Bucket]:
@@ -219,8 +224,8 @@ class BucketFilter(django_filters.FilterSet):
     def by_found(self, rows: QuerySet[Bucket], name: str, days: str) -> QuerySet[Bucket]:
         return rows.filter(first_seen__gt=timezone.now() - timedelta(days=int(days)))
 
-    def by_facet(self, rows: QuerySet[Bucket], name: str, values: list[str]) -> QuerySet[Bucket]:
-        facets = Facet.objects.filter(bucket=OuterRef("pk"), kind=FACETS[name], value__in=values)
+    def by_facet(self, rows: QuerySet[Bucket], name: str, value: list[str]) -> QuerySet[Bucket]:
+        facets = Facet.objects.filter(bucket=OuterRef("pk"), kind=FACETS[name], value__in=value)
         return rows.filter(Exists(facets))
 
 

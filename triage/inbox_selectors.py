@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import QueryDict
 
 from campaigns.models import Campaign
-from triage.filters import FACETS, NEEDS_A_PERSON, STATUS_CHOICES, BucketFilter, Chip
+from triage.filters import FACETS, NEEDS_A_PERSON, STATUS_CHOICES, SUPPRESSED, BucketFilter, Chip
 from triage.models import (
     Bucket,
     DefaultView,
@@ -200,13 +200,14 @@ def _menu(
 
 
 def _status_counts() -> dict[str, int]:
-    """Buckets of each status, and of the filter's own: open, flagged, all. One query."""
+    """Buckets of each status, and of the filter's own: open, flagged and so on. One query."""
     flagged = ~Q(flag="")
     every = {value: Count("pk", filter=Q(status=value)) for value in Bucket.Status.values}
     return Bucket.objects.aggregate(
         **every,
         open=Count("pk", filter=NEEDS_A_PERSON),
         flagged=Count("pk", filter=flagged),
+        suppressed=Count("pk", filter=SUPPRESSED),
         all=Count("pk"),
     )
 

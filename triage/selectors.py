@@ -45,7 +45,7 @@ def navigation_counts() -> dict[str, int]:
 
 def buckets_for_lists() -> QuerySet[Bucket]:
     """Buckets with what a row shows of them; two queries once read."""
-    return Bucket.objects.select_related("assignee").prefetch_related("labels")
+    return Bucket.objects.select_related("assignee", "suppression").prefetch_related("labels")
 
 
 def team() -> QuerySet[User]:
