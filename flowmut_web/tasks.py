@@ -18,6 +18,7 @@ from campaigns.identity import is_gone
 from campaigns.shards import Hint, sweep_expired
 from flowmut_web.worker import child
 from triage import reruns
+from triage.suppressing import end_suppressions
 
 __all__ = ["HINT_SECONDS", "probe_environments", "run_rerun", "run_shard", "send_hints", "sweep"]
 
@@ -39,10 +40,11 @@ def run_rerun(rerun: int, epoch: int) -> None:
 
 @shared_task(name="flowmut.sweep")
 def sweep() -> None:
-    """Queue again what dead workers held, and say which reruns and shards wait."""
+    """Queue again what dead workers held, say which reruns and shards wait; end suppressions."""
     for hint in reruns.sweep_reruns(is_gone=is_gone):
         run_rerun.apply_async((hint.rerun, hint.epoch), expires=HINT_SECONDS)
     send_hints(sweep_expired(), expires=HINT_SECONDS)
+    end_suppressions()
 
 
 @shared_task(name="flowmut.probe_environments")

@@ -17,9 +17,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from triage.events import LINE_LENGTH, Done, locked_buckets, write_event
-from triage.grouping import undo_merge, undo_rule, undo_split
+from triage.grouping import undo_merge, undo_split
 from triage.models import Bucket, BucketEvent, Label, Note, Suppression
 from triage.routing import resolved
+from triage.rules import undo_rule
 from triage.suppressing import (
     hold,
     lift_suppressions_of,
