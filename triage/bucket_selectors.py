@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from campaigns.models import HEARTBEAT_STALE, Environment, WorkerHeartbeat
-from triage.models import Bucket, BucketEvent, Facet, FindingRecord, Label, Note, Report, Rerun
+from triage.alike import Similar, family_buckets, similar_buckets
+from triage.history import Line, bucket_history
+from triage.members import Difference, MembersPage, differing_parts, members_page
+from triage.models import (
+    Bucket,
+    FindingRecord,
+    GroupingRule,
+    Label,
+    Note,
+    Report,
+    Rerun,
+    Suppression,
+)
 
 __all__ = [
     "BucketPage",
@@ -17,11 +29,8 @@ __all__ = [
     "bucket_page",
     "environments_of",
     "rerun_panel",
-    "similar_buckets",
 ]
 
-_MEMBERS_SHOWN = 50
-_SIMILAR_SHOWN = 5
 _RERUNS_SHOWN = 8
 
 
@@ -40,50 +49,40 @@ class BucketPage:
 
     bucket: Bucket
     record: FindingRecord | None
-    members: tuple[FindingRecord, ...]
+    members: MembersPage
+    differing: tuple[Difference, ...]
+    rule: GroupingRule | None
     notes: tuple[Note, ...]
-    events: tuple[BucketEvent, ...]
+    history: tuple[Line, ...]
     reports: tuple[Report, ...]
     labels: tuple[Label, ...]
-    similar: tuple[tuple[Bucket, int], ...]
+    similar: tuple[Similar, ...]
+    family: tuple[Bucket, ...]
+    limit: Suppression | None
 
 
-def bucket_page(bucket: Bucket, record: FindingRecord | None = None) -> BucketPage:
-    """A bucket with one member chosen. Seven queries, eight without a chosen member."""
-    members = (
-        bucket.findings.select_related("campaign")
-        .defer("data")
-        .order_by("minimised_nodes", "-created_at", "-id")[:_MEMBERS_SHOWN]
-    )
+def bucket_page(
+    bucket: Bucket, record: FindingRecord | None = None, *, members: str | None = None
+) -> BucketPage:
+    """A bucket with one member chosen and a page of its members. Its number of queries is tested.
+
+    `limit`: the suppression that the bucket made and that nobody lifted, expired or not.
+    """
+    shown = members_page(bucket, members)
     return BucketPage(
         bucket=bucket,
         record=record or best_finding(bucket),
-        members=tuple(members),
+        members=shown,
+        differing=tuple(differing_parts(bucket)),
+        rule=bucket.rules.filter(active=True).first(),
         notes=tuple(bucket.notes.filter(deleted_in=None).select_related("author")),
-        events=tuple(bucket.events.select_related("who").order_by("-created_at", "-id")),
+        history=bucket_history(bucket),
         reports=tuple(bucket.reports.all()),
         labels=tuple(bucket.labels.all()),
         similar=similar_buckets(bucket),
+        family=family_buckets(bucket),
+        limit=bucket.own_suppressions.filter(lifted_at=None).last(),
     )
-
-
-def similar_buckets(bucket: Bucket) -> tuple[tuple[Bucket, int], ...]:
-    """Others that share operators, modes and dtypes, with how many facets. Two queries."""
-    mine = Q()
-    for kind, value in bucket.facets.exclude(kind__in=_WEAK_KINDS).values_list("kind", "value"):
-        mine |= Q(facets__kind=kind, facets__value=value)
-    if not mine:
-        return ()
-    ranked = (
-        Bucket.objects.filter(mine, symptom=bucket.symptom, framework=bucket.framework)
-        .exclude(pk=bucket.pk)
-        .annotate(shared=Count("facets", distinct=True))
-        .order_by("-shared", "-impact", "-id")[:_SIMILAR_SHOWN]
-    )
-    return tuple((one, one.shared) for one in ranked)
-
-
-_WEAK_KINDS = (Facet.Kind.SEED, Facet.Kind.MUTATOR, Facet.Kind.DTYPE)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from triage import services
@@ -117,11 +118,16 @@ def download_answer(request: HttpRequest, uuid: UUID, mode: str) -> HttpResponse
 @require_POST
 def move_bucket(request: HttpRequest, uuid: UUID) -> HttpResponse:
     bucket, form = load_bucket(uuid), MoveForm(request.POST)
-    if form.is_valid():
-        done = services.move_buckets([bucket], who=person(request), **form.cleaned_data)
-        tell(request, done)
-    else:
-        messages.error(request, "Choose a status from the list.")
+    if not form.is_valid():
+        for errors in form.errors.values():
+            messages.error(request, " ".join(str(error) for error in errors))
+        return row_or_back(request, bucket)
+    if form.wants_limit_page:
+        query = QueryDict(mutable=True)
+        query["why"] = form.cleaned_data["why"]
+        limit = reverse("triage:preview-limit", args=[bucket.uuid])
+        return redirect(f"{limit}?{query.urlencode()}")
+    tell(request, services.move_buckets([bucket], who=person(request), **form.decision()))
     return row_or_back(request, bucket)
 
 
@@ -203,7 +209,7 @@ def _to(request: HttpRequest, bucket: Bucket, place: str) -> HttpResponse:
 
 
 def _show(request: HttpRequest, bucket: Bucket, record: FindingRecord | None) -> HttpResponse:
-    page = bucket_page(bucket, record)
+    page = bucket_page(bucket, record, members=request.GET.get("members"))
     # Without a list in the address: the inbox as this browser saw it last.
     query = request.GET.get("list", request.COOKIES.get("inbox", ""))
     context: dict[str, Any] = {
@@ -213,6 +219,7 @@ def _show(request: HttpRequest, bucket: Bucket, record: FindingRecord | None) ->
         "next": next_step(bucket, record=page.record, reports=page.reports),
         "moves": services.allowed_moves(bucket.status),
         "team": list(team()),
+        "false_alarms": Bucket.FalseAlarm.choices,
         "note_form": NoteForm(),
     }
     if page.record is not None:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
+from django.db.models import Q
 
 from campaigns.models import Environment
 from triage.bucket_selectors import environments_of
 from triage.models import Bucket, Report
 from triage.reruns import ATTEMPTS
+from triage.routing import resolved
 from triage.selectors import team
 from triage.trackers import FORMS
 
 __all__ = [
     "AssignForm",
+    "BucketField",
     "BulkForm",
     "LabelForm",
     "LinkForm",
@@ -29,14 +33,68 @@ __all__ = [
 ]
 
 
-class MoveForm(forms.Form):
-    """A status for a bucket. A duplicate may say of which bucket, by its address or its id."""
+class BucketField(forms.CharField):
+    """A bucket by the address of its page, of one of its findings, or by its id alone.
 
-    to = forms.ChoiceField(choices=Bucket.Status, label="Status")
-    why = forms.CharField(max_length=500, required=False, label="Reason")
-    duplicate_of = forms.ModelChoiceField(
-        queryset=Bucket.objects.all(), to_field_name="uuid", required=False
+    Cleans to the bucket, or to what it was merged into; to None where it is empty.
+    """
+
+    def clean(self, value: Any) -> Any:
+        text = super().clean(value)
+        if not text:
+            return None
+        ids = _UUID.findall(text)
+        for one in reversed(ids):
+            found = Bucket.with_merged.filter(Q(uuid=one) | Q(findings__uuid=one)).first()
+            if found is not None:
+                return resolved(found)
+        raise forms.ValidationError("No bucket and no finding is at that address.")
+
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+class MoveForm(forms.Form):
+    """A status for a bucket, with what goes with it.
+
+    `page` is sent by the bucket's page, which has room for the rest: there a duplicate must say of
+    what, and a known limit shows first what it would suppress.
+    """
+
+    to = forms.ChoiceField(
+        choices=Bucket.Status,
+        label="Status",
+        error_messages={
+            "required": "Choose a status from the list.",
+            "invalid_choice": "Choose a status from the list.",
+        },
     )
+    why = forms.CharField(max_length=500, required=False, label="Reason")
+    false_alarm = forms.ChoiceField(
+        choices=[("", ""), *Bucket.FalseAlarm.choices], required=False, label="Kind of false alarm"
+    )
+    duplicate_of = BucketField(required=False, label="Duplicate of")
+    page = forms.BooleanField(required=False)
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or {}
+        if not data.get("page") or self.errors:
+            return data
+        if data["to"] == Bucket.Status.DUPLICATE and data.get("duplicate_of") is None:
+            raise forms.ValidationError("Say which bucket it is a duplicate of.")
+        if data["to"] == Bucket.Status.FALSE_ALARM and not data.get("false_alarm"):
+            raise forms.ValidationError("Say which kind of false alarm it is.")
+        return data
+
+    @property
+    def wants_limit_page(self) -> bool:
+        return bool(
+            self.cleaned_data["page"] and self.cleaned_data["to"] == Bucket.Status.KNOWN_LIMIT
+        )
+
+    def decision(self) -> dict[str, Any]:
+        """The arguments of `services.move_buckets`."""
+        return {name: value for name, value in self.cleaned_data.items() if name != "page"}
 
 
 class AssignForm(forms.Form):

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-
 from triage.models import Bucket, BucketEvent, GroupingRule, Suppression
 
 __all__ = ["Line", "bucket_history", "sentence"]
@@ -142,6 +141,7 @@ _SENTENCES: Mapping[_Kind, Callable[[BucketEvent], tuple[str, str]]] = {
     _Kind.FLAG: lambda event: (f"raised the flag “{event.after}”", ""),
     _Kind.FLAG_CLEARED: lambda event: (f"looked, and took down the flag “{event.before}”", ""),
     _Kind.REPORT: lambda event: (f"worked on a report: {event.after}", ""),
+    _Kind.RERUN: lambda event: (f"ran its script again: {_cut(event.after)}", ""),
     _Kind.MERGED: lambda event: (f"merged it, with {_findings(event.details)}, into", ""),
     _Kind.SPLIT: lambda event: (f"split {_findings(event.details)} off into", ""),
     _Kind.MADE_BY_SPLIT: lambda event: (f"split {_findings(event.details)} off", ""),

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count
-from django.db.models.functions import Cast
-from django.db.models import TextField
 
 from triage.models import Bucket, BucketEvent, FindingRecord
 

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from triage.counting import recount
 from triage.events import LINE_LENGTH, Done, locked_buckets, write_event
-from triage.grouping import GroupingRefusedError, carry_flag, close_bucket
+from triage.grouping import GroupingRefusedError, carry_flag, close_bucket, reopen_bucket
 from triage.models import Bucket, BucketEvent, FindingRecord, GroupingRule
 from triage.routing import active_rules, best_rule, matches, rivals
 from triage.suppressing import hold, records_with

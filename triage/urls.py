@@ -2,7 +2,15 @@
 
 from django.urls import include, path
 
-from triage import bucket_views, diff_views, report_views, rerun_views, views
+from triage import (
+    bucket_views,
+    diff_views,
+    grouping_views,
+    report_views,
+    rerun_views,
+    suppression_views,
+    views,
+)
 
 __all__ = ["app_name", "urlpatterns"]
 
@@ -18,6 +26,12 @@ bucket_urls = [
     path("notes/", bucket_views.add_note, name="add-note"),
     path("notes/<int:pk>/edit/", bucket_views.edit_note, name="edit-note"),
     path("notes/<int:pk>/delete/", bucket_views.delete_note, name="delete-note"),
+    path("split/", grouping_views.preview_split, name="preview-split"),
+    path("split/apply/", grouping_views.split_bucket, name="split-bucket"),
+    path("rule/", grouping_views.preview_rule, name="preview-rule"),
+    path("rule/apply/", grouping_views.set_rule, name="set-rule"),
+    path("limit/", suppression_views.preview_limit, name="preview-limit"),
+    path("limit/apply/", suppression_views.accept_limit, name="accept-limit"),
 ]
 
 finding_urls = [
@@ -46,6 +60,17 @@ report_urls = [
     path("move/", report_views.move_report, name="move-report"),
 ]
 
+merge_urls = [
+    path("", grouping_views.preview_merge, name="preview-merge"),
+    path("pick/", grouping_views.pick_merge, name="pick-merge"),
+    path("apply/", grouping_views.merge_buckets, name="merge-buckets"),
+]
+
+suppression_urls = [
+    path("expiry/", suppression_views.move_expiry, name="move-expiry"),
+    path("lift/", suppression_views.lift_suppression, name="lift-suppression"),
+]
+
 urlpatterns = [
     path("", views.list_buckets, name="list-buckets"),
     path("export.csv", views.export_csv, name="export-buckets-csv"),
@@ -57,6 +82,9 @@ urlpatterns = [
     path("views/default/", views.choose_view, name="choose-view"),
     path("views/<int:pk>/", views.edit_view, name="edit-view"),
     path("views/<int:pk>/delete/", views.delete_view, name="delete-view"),
+    path("merge/", include(merge_urls)),
+    path("suppressions/", suppression_views.list_suppressions, name="list-suppressions"),
+    path("suppressions/<uuid:uuid>/", include(suppression_urls)),
     path("buckets/<uuid:uuid>/", include(bucket_urls)),
     path("findings/<uuid:uuid>/", include(finding_urls)),
     path("reruns/<uuid:uuid>/", include(rerun_urls)),

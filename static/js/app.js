@@ -62,10 +62,15 @@
   });
   setInterval(tick, 30000);
 
+  // ---- fields that go with one choice of a select
+  const showChosen = (select) => all("[data-for]", select.form).forEach((one) => { one.hidden = one.dataset.for !== select.value; });
+  document.addEventListener("change", (event) => { if (event.target.matches("[data-chooses]")) showChosen(event.target); });
+
   // ---- what only scripts can do is shown by scripts
   const dress = (root) => {
     all("[data-copy], [data-pick-all], [data-shown-by-script], [data-show-keys], .tools", root).forEach((one) => { one.hidden = false; });
     all("[data-hidden-by-script]", root).forEach((one) => { one.hidden = true; });
+    all("[data-chooses]", root).forEach(showChosen);
     tick(root);
   };
 

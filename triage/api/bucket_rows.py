@@ -173,12 +173,13 @@ class MenuSerializer(serializers.Serializer[Any]):
 
 
 class SimilarSerializer(serializers.Serializer[Any]):
-    """A bucket that is like another. `shared`: how many operators, forms and modes they share."""
+    """A bucket that is like another: how much, in points, and why."""
 
     id = serializers.UUIDField()
     title = serializers.CharField()
     status = serializers.ChoiceField(choices=Bucket.Status.choices)
-    shared = serializers.IntegerField()
+    points = serializers.FloatField()
+    reasons = serializers.ListField(child=serializers.CharField())
 
 
 class ShiftSerializer(serializers.Serializer[Any]):

@@ -16,7 +16,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from triage import grouping, services
+from triage import grouping, rules, services
+from triage.alike import similar_buckets
 from triage.api.bucket_forms import (
     AssignSerializer,
     BulkSerializer,
@@ -39,7 +40,6 @@ from triage.api.bucket_rows import (
 )
 from triage.api.findings import FindingRowSerializer
 from triage.api.given import ConflictError, DoneSerializer, as_uuid, checked
-from triage.bucket_selectors import similar_buckets
 from triage.exports import csv_download, json_download
 from triage.filters import SORTS, BucketFilter, sorted_buckets
 from triage.inbox_selectors import filter_menus
@@ -152,8 +152,14 @@ class BucketViewSet(viewsets.ReadOnlyModelViewSet[Bucket]):
     def similar(self, request: Request, uuid: str) -> Response:
         """Buckets most like it, the nearest first."""
         found = [
-            {"id": bucket.uuid, "title": bucket.title, "status": bucket.status, "shared": shared}
-            for bucket, shared in similar_buckets(self.get_object())
+            {
+                "id": one.bucket.uuid,
+                "title": one.bucket.title,
+                "status": one.bucket.status,
+                "points": one.points,
+                "reasons": one.reasons,
+            }
+            for one in similar_buckets(self.get_object())
         ]
         return Response(SimilarSerializer(found, many=True).data)
 
@@ -258,7 +264,7 @@ class BucketViewSet(viewsets.ReadOnlyModelViewSet[Bucket]):
             return Response(RuleSerializer({"parts": parts, "why": why}).data)
         given = checked(RuleSerializer(data=request.data))
         try:
-            done = grouping.set_rule(bucket, who=person(request), **given)
+            done = rules.set_rule(bucket, who=person(request), **given)
         except grouping.GroupingRefusedError as refused:
             raise ConflictError(str(refused)) from refused
         return self._done(done)
@@ -269,7 +275,7 @@ class BucketViewSet(viewsets.ReadOnlyModelViewSet[Bucket]):
         """What a rule would move; nothing is changed."""
         given = checked(RuleSerializer(data=request.data))
         try:
-            plan = grouping.plan_rule(self.get_object(), given["parts"])
+            plan = rules.plan_rule(self.get_object(), given["parts"])
         except grouping.GroupingRefusedError as refused:
             raise ConflictError(str(refused)) from refused
         return Response(RulePlanSerializer(plan).data)
