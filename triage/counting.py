@@ -55,12 +55,12 @@ def recount(bucket: Bucket) -> Bucket:
         last_seen=Max("created_at"),
     )
     changes = {name: value for name, value in sums.items() if value is not None}
-    smallest = members.order_by("minimised_nodes", "created_at", "id").first()
+    smallest = members.order_by("minimised_nodes", "id").first()
     if smallest is not None:
         changes |= _told_by(smallest, smallest.data["verdict"])
         distinct = members.order_by().values_list("parts", flat=True).distinct()
         changes["parts"] = shared_parts(distinct)
-    heaviest = members.order_by("-impact", "created_at", "id").first()
+    heaviest = members.order_by("-impact", "id").first()
     if heaviest is not None:
         changes |= _impact_of(heaviest, impact_points(heaviest.finding()))
     Bucket.with_merged.filter(pk=bucket.pk).update(**changes)

@@ -65,10 +65,15 @@ def sentence(event: BucketEvent) -> tuple[str, str]:
         )
         text, tail = sentence(original)
         return f"took back: {text}", tail
-    return _SENTENCES[_Kind(event.kind)](event)
+    return _SENTENCES.get(_Kind(event.kind), _plain)(event)
 
 
 # ----------------------------------------------------------------------------------- sentences
+def _plain(event: BucketEvent) -> tuple[str, str]:
+    """A kind that has no sentence of its own."""
+    return f"{_Kind(event.kind).label.lower()}: {_cut(event.after)}", ""
+
+
 def _status(event: BucketEvent) -> tuple[str, str]:
     if event.after == _S.FALSE_ALARM and event.details.get("false_alarm"):
         kind = Bucket.FalseAlarm(event.details["false_alarm"]).label.lower()
@@ -138,6 +143,8 @@ _SENTENCES: Mapping[_Kind, Callable[[BucketEvent], tuple[str, str]]] = {
     _Kind.ASSIGNEE: _assignee,
     _Kind.LABELS: _labels,
     _Kind.NOTE: lambda event: (f"wrote a note: {_cut(event.after)}", ""),
+    _Kind.NOTE_EDITED: lambda event: (f"changed a note: {_cut(event.after)}", ""),
+    _Kind.NOTE_DELETED: lambda event: ("deleted a note", ""),
     _Kind.FLAG: lambda event: (f"raised the flag “{event.after}”", ""),
     _Kind.FLAG_CLEARED: lambda event: (f"looked, and took down the flag “{event.before}”", ""),
     _Kind.REPORT: lambda event: (f"worked on a report: {event.after}", ""),

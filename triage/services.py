@@ -94,7 +94,9 @@ def move_buckets(
     makes a suppression of `parts` with its `source` until `expires_at`; leaving it lifts that.
     """
     now, batch, changed, refused = now or timezone.now(), uuid.uuid4(), 0, []
-    original = resolved(duplicate_of) if duplicate_of and to == _S.DUPLICATE else None
+    original = None
+    if duplicate_of is not None and to == _S.DUPLICATE:
+        original = resolved(Bucket.with_merged.get(pk=duplicate_of.pk))
     for bucket in locked_buckets(buckets):
         if bucket.status == to:
             continue
