@@ -39,7 +39,7 @@ class Line:
 
 
 def bucket_history(bucket: Bucket) -> tuple[Line, ...]:
-    """Newest first, with the lines of what was merged into it. Five queries, and one a merge deep.
+    """Newest first, with the lines of what was merged into it. Seven queries, and one a merge deep.
 
     What can be undone is told from the present state, without trying.
     """
@@ -171,6 +171,7 @@ class _State:
 
     bucket: Bucket
     labels: frozenset[str]
+    deletions: frozenset[uuid.UUID]
     rule: Mapping[str, str]
     suppressions: Mapping[int, Suppression]
     touches: Mapping[uuid.UUID, int]
@@ -185,6 +186,9 @@ class _State:
         return cls(
             bucket=bucket,
             labels=frozenset(bucket.labels.values_list("name", flat=True)),
+            deletions=frozenset(
+                bucket.notes.exclude(deleted_in=None).values_list("deleted_in", flat=True)
+            ),
             rule=dict(rule.parts) if rule else {},
             suppressions={one.pk: one for one in known},
             touches=_buckets_of(touched.order_by().values_list("batch", "bucket").distinct()),
@@ -204,6 +208,8 @@ class _State:
                 return mine and event.pk in self.newest and now == event.after
             case _Kind.LABELS:
                 return mine and (not event.after or event.after in self.labels)
+            case _Kind.NOTE_DELETED:
+                return event.batch in self.deletions
             case _Kind.MERGED:
                 return event.bucket.merged_by_id == event.pk and event.other == self.bucket
             case _Kind.SPLIT:

@@ -331,7 +331,7 @@ def _undo_labels(bucket: Bucket, event: BucketEvent, who: User) -> bool:
 
 
 def _undo_deletion(bucket: Bucket, event: BucketEvent, who: User) -> bool:
-    return bool(bucket.notes.filter(deleted_in=event.batch).update(deleted_in=None))
+    return bool(Note.objects.filter(deleted_in=event.batch).update(deleted_in=None))
 
 
 def _suppression(event: BucketEvent) -> Suppression:
