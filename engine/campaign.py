@@ -7,6 +7,7 @@ A campaign is deterministic for its options but for what the frameworks do and h
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -52,6 +53,7 @@ _LOOKS = 3000
 _LARGEST_WINDOW = 32
 # A chain with room for fewer new nodes than this starts again from its seed.
 _ROOM = 6
+_NAME = re.compile(r"[A-Za-z_]\w*")
 # How often a failure that did not repeat alone is tried again when it comes back.
 _CONFIRMATIONS = 3
 
@@ -238,7 +240,7 @@ class Campaign:
             try:
                 return self._mutated(attempt, choice, case, rng)
             except ConstraintViolated as refusal:
-                rejected[candidate.label, _reason(refusal)] += 1
+                rejected[candidate.label, _reason(refusal, case.graph)] += 1
         return None
 
     def _mutated(
@@ -464,11 +466,12 @@ def _quick_signature(divergence: Divergence, graph: Graph) -> str:
     return f"{divergence.key}|{call}"
 
 
-def _reason(refusal: ConstraintViolated) -> str:
-    """The reason without names of values, so that equal reasons are counted together."""
+def _reason(refusal: ConstraintViolated, graph: Graph) -> str:
+    """The reason with "*" for names of values, so that equal reasons are counted together."""
     kind = str(refusal).partition(" constraint at ")
     text = kind[2].partition(": ")[2] if kind[1] else str(refusal)
-    return f"{kind[0]}: {text}"[:120] if kind[1] else text[:120]
+    plain = _NAME.sub(lambda found: "*" if found[0] in graph.types else found[0], text)
+    return f"{kind[0]}: {plain}"[:120] if kind[1] else plain[:120]
 
 
 def _by_reason(refusals: _Refusals) -> dict[str, int]:

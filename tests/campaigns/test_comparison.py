@@ -113,7 +113,7 @@ def test_page_claims_no_significance(client: Client) -> None:
     text = page.content.decode()
     assert "two single runs" in text
     assert "significantly better" in text
-    for part in ("Findings over rounds", "Findings over time", "too large", "found by both"):
+    for part in ("Findings over rounds", "Findings over minutes", "too large", "found by both"):
         assert part in text
 
 

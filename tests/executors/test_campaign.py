@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,6 +49,20 @@ def test_every_round_is_told_once_and_in_order(
     finished: tuple[Campaign, list[RoundFinished]],
 ) -> None:
     assert [one.round for one in finished[1]] == list(range(OPTIONS.rounds))
+
+
+def test_equal_reasons_are_counted_together_whatever_values_they_name(
+    finished: tuple[Campaign, list[RoundFinished]],
+) -> None:
+    names = set(load_seed(OPTIONS.seed).graph.types)
+    words = {word for one in finished[1] for reason in one.rejected for word in reason.split()}
+    assert words
+    assert not words & names
+
+
+def test_operators_that_nothing_brings_in_are_refused_at_the_start(pool: Pool) -> None:
+    with pytest.raises(BadInput, match="detach"):
+        next(Campaign(replace(OPTIONS, ops=("detach",)), pool).events())
 
 
 def test_refusals_are_told_by_reason_and_by_mutation(
