@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from engine.executors.modes import base_of, mode_named
 from engine.executors.numpy_mode import run_on_numpy
 from engine.executors.outcome import Answer, Array, CallAnswer, Failure, Outcome, Status
@@ -24,12 +26,16 @@ Fault = Callable[..., object]
 @dataclass
 class PretendedPool:
     """`faults`: mode -> operator -> what it computes there. `cures`: names of options under which
-    a mode has no faults. `raising`: modes that raise. `asked`: what was run, in order."""
+    a mode has no faults. `only_alone`: compiled modes have them only while they return one value.
+    `dtypes`: mode -> output -> the dtype it comes in. `raising`: modes that raise. `asked`: what
+    was run, in order.
+    """
 
     faults: Mapping[str, Mapping[str, Fault]] = field(default_factory=dict)
     cures: tuple[str, ...] = ()
     raising: tuple[str, ...] = ()
     only_alone: bool = False
+    dtypes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
 
     def run_modes(
@@ -73,6 +79,8 @@ class PretendedPool:
             outcome = run_on_numpy(case, calls, record=record if row.records else "")
         finally:
             OPS.update(kept)
+        if base in self.dtypes:
+            outcome = _retyped(outcome, case.graph.outputs, self.dtypes[base])
         proof = {f"{name} in force": str(value) for name, value in row.settings}
         return replace(outcome, mode=mode, proof=proof)
 
@@ -84,6 +92,17 @@ class PretendedPool:
 
     def deadline(self, mode: str) -> float:
         return 1.0
+
+
+def _retyped(outcome: Outcome, names: Sequence[str], dtypes: Mapping[str, str]) -> Outcome:
+    calls = []
+    for call in outcome.calls:
+        given = dict(zip(names, call.outputs, strict=True))
+        for name in dtypes.keys() & given.keys():
+            array = np.asarray(given[name].array).astype(dtypes[name])
+            given[name] = Answer(dtypes[name], array.shape, array)
+        calls.append(replace(call, outputs=tuple(given.values())))
+    return replace(outcome, calls=tuple(calls))
 
 
 def _in_float64(case: Case, mode: str, calls: Sequence[Mapping[str, Array]]) -> Outcome:

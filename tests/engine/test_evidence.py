@@ -94,6 +94,44 @@ def test_a_second_call_is_weighed_against_its_own_inputs() -> None:
     assert all(row.ratio < 1 for row in rows)
 
 
+def test_float64_is_held_to_more_than_the_grade_of_float32() -> None:
+    def in_float32(x: Any) -> Any:
+        return np.sin(x.astype(np.float32)).astype(x.dtype)
+
+    trial, _ = failing(
+        PretendedPool({"torch-aot": {"sin": in_float32}}), CHAIN.replace("float32", "float64")
+    )
+    rows = {row.mode: row for row in weighed(trial.comparison)}
+    assert {mode for mode, row in rows.items() if row.ratio > 1} == {"torch-aot"}
+    row = rows["torch-aot"]
+    assert row.ratio == pytest.approx(row.error / max(row.tolerance, row.floor))
+    assert row.error < 4e-7 < 4 * 1e-7 * (1 + abs(float(row.exact)))  # the default lets it pass
+
+
+def test_the_parts_of_complex_numbers_are_weighed_by_their_magnitude() -> None:
+    text = """case 1
+graph turned
+  input x: complex64[2] = [complex(3.0, 4.0), complex(0.0, 1.0)]
+  a: complex64[2] = mul(x, x)
+  return a
+plan
+  call
+  check values
+"""
+    pool = PretendedPool({"torch-aot": {"mul": lambda x, y: x * y + np.array([0, 1j])}})
+    trial, _ = failing(pool, text)
+    row = next(row for row in weighed(trial.comparison) if row.mode == "torch-aot")
+    assert (row.at, row.exact, row.got) == ((1,), "(-1+0j)", "(-1+1j)")
+    assert row.error == 1.0
+
+
+def test_figures_count_exactly_where_the_oracles_accuse() -> None:
+    for mode in MODES:
+        trial, _ = failing(PretendedPool({mode: {"exp": lambda x: np.exp(x) * 1.01}}))
+        wrong = {row.mode for row in weighed(trial.comparison) if row.ratio > 1}
+        assert wrong == {one for each in trial.verdict.divergences for one in each.modes} == {mode}
+
+
 # ----------------------------------------------------------------------------------- ablations
 def test_modes_that_agree_pass_and_the_accused_fails() -> None:
     found = cells(*failing(PretendedPool({"torch-aot": {"sin": wrong_sin}})))
@@ -242,6 +280,38 @@ def test_a_mode_that_raises_is_localised_to_the_call_that_raised() -> None:
     (found,) = localised(trial, trial.verdict.divergences[0], one, {})
     assert (found.value, found.op) == ("c", "mul")
     assert found.detail == "raises RuntimeError in call 0: no kernel"
+
+
+def test_a_lost_write_names_who_wrote() -> None:
+    text = """case 1
+graph written
+  input x: float32[2] = [1.0, 2.0]
+  a: float32[2] = exp(x)
+  b: float32[2] = reshape(a; shape=(2,)) views a
+  c: float32[2] = add_(b, x) writes b
+  return a
+plan
+  call
+  check values
+"""
+    pool = PretendedPool({"torch-aot": {"add_": lambda x, y: x}})
+    trial, one = failing(pool, text)
+    divergence = trial.verdict.divergences[0]
+    assert divergence.kind == "in-place result lost"
+    (found,) = localised(trial, divergence, one, {})
+    assert (found.value, found.op) == ("a", "exp")
+    assert "written to by c" in found.detail
+    forms = [cell for cell in ablations(trial, divergence, one, {}) if cell.axis == "form"]
+    assert forms[0].setting.startswith("torch.Tensor.add_ (")
+
+
+def test_a_wrong_dtype_is_localised() -> None:
+    pool = PretendedPool(dtypes={"torch-aot": {"b": "float64"}})
+    trial, one = failing(pool, CHAIN.replace("return c", "return b, c"))
+    divergence = next(each for each in trial.verdict.divergences if each.kind == "dtype")
+    (found,) = localised(trial, divergence, one, {})
+    assert (found.value, found.op) == ("b", "sin")
+    assert found.detail.startswith("has dtype float64, float32 is promised")
 
 
 # ------------------------------------------------------------------------------------ reasoning
