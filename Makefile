@@ -78,9 +78,10 @@ test-full: check ## every test, the slow ones too
 	@$(PYTEST) -n $(TEST_PROCESSES) --dist loadgroup --ignore=tests/engine tests
 
 .PHONY: bench
-bench: .venv/installed ## measure the engine's speed
+bench: .venv/installed ## measure the speed of the engine and of pictures
 	@$(PYTHON) -m tests.bench.bench_engine
 	@$(PYTHON) -m tests.bench.bench_executors
+	@$(PYTHON) -m tests.bench.bench_pictures
 
 # Upkeep ---------------------------------------------------------------------------------------------------------------
 

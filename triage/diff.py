@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+from engine.facts import FACTS, UNKNOWN
 from engine.ir.graph import Graph, Input, Node
 from engine.ir.text import print_graph, print_input, print_node, print_type
 from engine.ir.types import Dense
@@ -16,22 +18,27 @@ from triage.window import shared_window
 
 __all__ = ["Details", "Difference", "FactRow", "one_graph"]
 
-_FACTS = ("dtype", "shape", "strides", "layout", "alias", "gradient", "values")
 # Figures of values differ wherever a mutation did anything at all above, so they mark no edge.
-_MARKING = _FACTS[:-1]
+_OWNER = re.compile(r"storage of (\w+)")
+_MARKING = FACTS[:-1]
 
 
 @dataclass(frozen=True)
 class FactRow:
-    """One fact of a value, "" where it is not known or the value is not there."""
+    """One fact of a value, "" where it is not known or the value is not there.
+
+    `is_comparable`: whether the two sides saw the value in the same way.
+    """
 
     name: str
     before: str
     after: str
+    is_comparable: bool = True
 
     @property
     def differs(self) -> bool:
-        return bool(self.before and self.after) and self.before != self.after
+        known = {"", UNKNOWN}.isdisjoint((self.before, self.after))
+        return self.is_comparable and known and self.before != self.after
 
     @property
     def text(self) -> str:
@@ -68,7 +75,7 @@ class Difference:
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
-        self.before, self.after, plain = _compared(
+        self.before, self.after, plain, self._cut = _compared(
             comparison.before, comparison.after, comparison.changed
         )
         self.change = self._with_facts(plain)
@@ -110,8 +117,19 @@ class Difference:
         old, new = self._recorded(value)
         if not old and not new:
             old, new = _declared(self.before, value), _declared(self.after, value)
-        names = dict.fromkeys((*(one for one in _FACTS if one in old or one in new), *old, *new))
-        return tuple(FactRow(name, old.get(name, ""), new.get(name, "")) for name in names)
+        names = dict.fromkeys((*(one for one in FACTS if one in old or one in new), *old, *new))
+        return tuple(self._row(value, name, old.get(name, ""), new.get(name, "")) for name in names)
+
+    def _row(self, value: str, name: str, before: str, after: str) -> FactRow:
+        """Where a window begins, a value owns its storage and is a leaf, whatever made it."""
+        comparable = True
+        if name in {"alias", "gradient"}:
+            comparable = value not in self._cut
+        if name == "alias":
+            sides = ((before, self.before), (after, self.after))
+            owners = [(_OWNER.search(text), graph) for text, graph in sides]
+            comparable &= all(not found or found[1] in graph.types for found, graph in owners)
+        return FactRow(name, before, after, comparable)
 
     def _recorded(self, value: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """Both sides or none, where the value is in both graphs: words of two sources differ."""
@@ -145,7 +163,9 @@ class Difference:
                 more = f" and {len(marks) - 1} more" if len(marks) > 1 else ""
                 labels[one] = f"{marks[0].name} {marks[0].text}{more}"
             if rows:
-                said = "; ".join(f"{row.name} {row.text}" for row in rows if row.text)
+                said = "; ".join(
+                    f"{row.name} {row.text}" for row in rows if row.text not in {"", UNKNOWN}
+                )
                 tips[one] = (
                     f"{WORDS[edge.status]}: {edge.source} into {edge.target}, "
                     f"operand {edge.slot}; {said}"
@@ -199,12 +219,17 @@ class Difference:
 
 
 @lru_cache(maxsize=32)
-def _compared(parent: str, mutant: str, changed: tuple[str, ...]) -> tuple[Graph, Graph, GraphDiff]:
+def _compared(
+    parent: str, mutant: str, changed: tuple[str, ...]
+) -> tuple[Graph, Graph, GraphDiff, frozenset[str]]:
+    """Both graphs, their difference, and the values that only one of them is given."""
     if parent == mutant:
         graph = graph_of(parent)
-        return graph, graph, diff(graph, graph)
-    before, after = shared_window(graph_of(parent), graph_of(mutant), changed)
-    return before, after, diff(before, after)
+        return graph, graph, diff(graph, graph), frozenset()
+    whole = graph_of(parent), graph_of(mutant)
+    before, after = shared_window(*whole, changed)
+    cut = whole[0].input_by_name.keys() ^ whole[1].input_by_name.keys()
+    return before, after, diff(before, after), frozenset(cut)
 
 
 def _counted(statuses: list[str], noun: str) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from django.http import QueryDict
 from django.urls import reverse
@@ -25,8 +26,10 @@ from triage.diff import Details, Difference, one_graph
 from triage.drawings import drawing, drawing_key
 from triage.folding import HOPS, Fold, Folding, fold
 from triage.lineage import ALL, Comparison, Facts, comparisons, stages, whole_way
-from triage.models import FindingRecord
 from triage.picture import HERE, draw, edge_id, standalone
+
+if TYPE_CHECKING:
+    from triage.models import FindingRecord
 
 __all__ = [
     "Panel",

@@ -90,6 +90,32 @@ def test_edge_whose_layout_changed_is_changed_and_figures_alone_change_none() ->
     assert notes.tips["x-v0-0"].endswith("layout contiguous; values mean 0 → mean 9")
 
 
+def test_what_only_the_cut_of_a_window_tells_apart_is_no_change() -> None:
+    before = {
+        "v0": {"gradient": "required", "alias": "storage of far_above, offset 0, view"},
+        "v1": {"gradient": "required", "alias": "own storage, offset 0"},
+        "x": {"strides": "unknown", "layout": "contiguous"},
+    }
+    after = {
+        "v0": {"gradient": "unknown", "alias": "storage of x, offset 0, view"},
+        "v1": {"gradient": "not required", "alias": "storage of v0, offset 0, view"},
+        "x": {"strides": "[1]", "layout": "contiguous"},
+    }
+    found = compared(facts_before=before, facts_after=after)
+    differing = {name: [row.name for row in found.facts(name) if row.differs] for name in before}
+    assert differing == {"v0": [], "v1": ["alias", "gradient"], "x": []}
+    # Given in one window and made in the other: it owns its storage there, and is a leaf.
+    window = PARENT.replace(
+        "  v0: float32[1,8,16,16] = conv2d(x, w0, none; padding=(1, 1), stride=(1, 1))\n", ""
+    ).replace("  weight w0: float32[8,8,3,3]", "  input v0: float32[1,8,16,16]")
+    cut = compared(
+        before=window,
+        facts_before={"v0": {"gradient": "required, leaf", "alias": "own storage, offset 0"}},
+        facts_after={"v0": {"gradient": "required", "alias": "storage of x, offset 0, view"}},
+    )
+    assert not any(row.differs for row in cut.facts("v0"))
+
+
 def test_details_of_a_node_tell_its_statement_and_its_edges() -> None:
     details = compared().node_details("v2")
     assert details is not None
