@@ -88,6 +88,10 @@ urlpatterns = [
     path("buckets/<uuid:uuid>/", include(bucket_urls)),
     path("findings/<uuid:uuid>/", include(finding_urls)),
     path("reruns/<uuid:uuid>/", include(rerun_urls)),
+    path("seeds/<str:name>/", diff_views.show_seed, name="show-seed"),
+    path(
+        "seeds/<str:name>/graph.svg", diff_views.download_seed_picture, name="download-seed-picture"
+    ),
     path("reports/", report_views.list_reports, name="list-reports"),
     path("reports/<uuid:uuid>/", include(report_urls)),
 ]

@@ -295,6 +295,23 @@ def test_finding_without_graphs_says_so(client: Client) -> None:
 
 
 @pytest.mark.usefixtures("person")
+def test_seed_has_a_page_that_findings_lead_to(client: Client, record: FindingRecord) -> None:
+    path = reverse("triage:show-seed", args=[record.seed])
+    assert f'href="{path}"' in client.get(url(record)).content.decode()
+    page = client.get(path).content.decode()
+    for text in (
+        "ConvNeXt V2-Tiny, compact",
+        "63,754 parameters",
+        "convnextv2_tiny",
+        "nodes folded",
+    ):
+        assert text in page
+    picture = client.get(reverse("triage:download-seed-picture", args=[record.seed]))
+    assert picture["Content-Type"] == "image/svg+xml"
+    assert client.get(reverse("triage:show-seed", args=["nothing"])).status_code == 404
+
+
+@pytest.mark.usefixtures("person")
 def test_hostile_words_of_a_query_cannot_become_markup(
     client: Client, record: FindingRecord
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import template
 
+from engine.seeds import SEEDS
 from triage import text
 from triage.picture import MARKS, WORDS
 
@@ -26,3 +27,9 @@ def change_words(status: str) -> str:
 def change_colour(status: str) -> str:
     """The class that colours it; the words say the same."""
     return {"added": "good", "removed": "bad", "changed": "warn"}.get(status, "muted")
+
+
+@register.filter
+def is_shipped_seed(name: str) -> bool:
+    """Whether a seed has a page."""
+    return name in SEEDS
