@@ -14,13 +14,25 @@ from functools import cached_property
 
 from engine.tfg import GraphDiff, NodeChange
 
-__all__ = ["HOPS", "WHOLE", "Fold", "Folding", "execution_order", "fold", "near", "scope_of"]
+__all__ = [
+    "GIVEN",
+    "HOPS",
+    "WHOLE",
+    "Fold",
+    "Folding",
+    "execution_order",
+    "fold",
+    "near",
+    "scope_of",
+]
 
 # Hops that a page offers; None shows everything.
 HOPS: tuple[int | None, ...] = (1, 2, 4, None)
 # A graph of at most so many nodes in which nothing changed is shown whole.
 WHOLE = 150
-_GIVEN = frozenset({"input", "weight", "constant"})
+# An input that so many folds read is drawn beside them.
+_MANY_READERS = 4
+GIVEN = frozenset({"input", "weight", "constant"})
 _NUMBERED = re.compile(r"_?v?\d+$")
 
 
@@ -68,6 +80,9 @@ def fold(
     if not close and len(change.nodes) <= WHOLE:
         close = {node.id for node in change.nodes}
     runs = list(_runs(change, close))
+    shared = _shared(change, runs)
+    if shared:
+        runs = [one for one in _without(runs, shared) if one.members]
     wanted, kept = set(opened), set(keep)
     folds = [one for one in runs if len(one.members) > 1]
     opened_folds = [one for one in folds if one.id in wanted or kept.intersection(one.members)]
@@ -109,7 +124,7 @@ def execution_order(change: GraphDiff) -> tuple[NodeChange, ...]:
         first[edge.source] = min(first.get(edge.source, len(place)), place[edge.target])
 
     def key(node: NodeChange) -> tuple[int, int]:
-        return (first.get(node.id, 0), 0) if node.op in _GIVEN else (place[node.id], 1)
+        return (first.get(node.id, 0), 0) if node.op in GIVEN else (place[node.id], 1)
 
     return tuple(sorted(change.nodes, key=key))
 
@@ -125,6 +140,23 @@ def scope_of(name: str) -> str:
     return "_".join(words[: numbers[-1] + 1]) if numbers else ""
 
 
+def _shared(change: GraphDiff, runs: Collection[Fold]) -> set[str]:
+    """What is given to many folds, as a table of positions: it belongs to none of them."""
+    place = {name: one.id for one in runs for name in one.members}
+    given = {node.id for node in change.nodes if node.op in GIVEN}
+    readers: dict[str, set[str]] = defaultdict(set)
+    for edge in change.edges:
+        if edge.source in given and edge.source in place and edge.target in place:
+            readers[edge.source].add(place[edge.target])
+    return {name for name, folds in readers.items() if len(folds) >= _MANY_READERS}
+
+
+def _without(runs: Collection[Fold], names: Collection[str]) -> Iterator[Fold]:
+    for one in runs:
+        members = tuple(name for name in one.members if name not in names)
+        yield Fold(members[0] if members else "", one.scope, members)
+
+
 def _runs(change: GraphDiff, close: Collection[str]) -> Iterator[Fold]:
     """Maximal runs of nodes that are not near, each within one scope."""
     members: list[str] = []
@@ -132,7 +164,7 @@ def _runs(change: GraphDiff, close: Collection[str]) -> Iterator[Fold]:
     for node in execution_order(change):
         if node.id in close:
             # What is given depends on nothing, so it does not end a run.
-            if members and node.op not in _GIVEN:
+            if members and node.op not in GIVEN:
                 yield Fold(members[0], inside, tuple(members))
                 members = []
             continue

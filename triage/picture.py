@@ -18,7 +18,7 @@ from django.conf import settings
 from django.utils.safestring import SafeString, mark_safe
 
 from engine.tfg import EdgeChange, GraphDiff, NodeChange
-from triage.folding import Fold, Folding, execution_order
+from triage.folding import GIVEN, Fold, Folding, execution_order
 from triage.layout import Box, Curve, Layout, Link, place, ranks
 
 __all__ = ["HERE", "MARKS", "WORDS", "Notes", "draw", "edge_id", "standalone"]
@@ -34,6 +34,7 @@ _LINE, _LABEL = 34, 46
 _FEW_EDGES = 14
 # In larger graphs, an edge over so many layers is drawn as two short ones that name the other end.
 _LARGE, _FAR = 120, 24
+_FEW_FOLDS = 3
 # Unchanged edges of larger graphs are no links of their own: the details of their nodes list them.
 _MANY_EDGES = 400
 
@@ -97,6 +98,8 @@ class _Sheet:
             box for node in execution_order(change) for box in self._boxes_of(node, folding)
         ]
         self.tags: list[_Tag] = []
+        self.joints: list[tuple[str, str, str]] = []
+        self._bundle_less()
         self._shorten()
 
     # ------------------------------------------------------------------------------ what to place
@@ -108,10 +111,33 @@ class _Sheet:
             longest = max(len(line) for line in _fold_lines(one))
             yield Box(_key(one), max(96.0, longest * _LETTER + 28), _HEIGHT)
 
+    def _bundle_less(self) -> None:
+        """Of what is given to many folds, draw the way into the first, and a tag for the rest."""
+        targets: dict[str, list[str]] = defaultdict(list)
+        for source, target in self.bundles:
+            if source in self.nodes and self.nodes[source].op in GIVEN:
+                targets[source].append(target)
+        place = {box.id: index for index, box in enumerate(self.boxes)}
+        for source, folds in targets.items():
+            if len(folds) <= _FEW_FOLDS:
+                continue
+            first = min(folds, key=place.__getitem__)
+            text = f"to {len(folds) - 1} more folds"
+            tag = _Tag(f"\0more {source}", text, source, "same")
+            after: list[Box] = []
+            self._put(tag, after)
+            at = next(index for index, box in enumerate(self.boxes) if box.id == source)
+            self.boxes[at + 1 : at + 1] = after
+            self.joints.append((source, tag.id, "same"))
+            self.bundles = {
+                (one, two): count
+                for (one, two), count in self.bundles.items()
+                if one != source or two == first
+            }
+
     def _shorten(self) -> None:
         """Take edges over many layers out of large graphs, and leave tags at both their ends."""
         self.drawn = list(self.edges)
-        self.joints: list[tuple[str, str, str]] = []
         if len(self.boxes) <= _LARGE:
             return
         plain = [Link(edge.source, edge.target) for edge in self.edges]

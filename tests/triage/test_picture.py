@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from engine.ir.text import parse_graph
+from engine.seeds import load_seed
 from engine.tfg import diff
 from tests.factories import MUTANT, PARENT
 from tests.triage.graphs import chain
@@ -104,6 +105,16 @@ def test_edges_over_many_layers_of_a_large_graph_become_tags_with_the_other_end(
     assert [tag.findtext(f"{SVG}text") for tag in tags] == ["to 1 far below", "from v0"]
     assert tags[1].get("href") == "?node=v0#graph"
     assert "graph-e-v0-v199-1" not in by_id(tree)
+
+
+def test_what_many_folds_read_leads_to_the_first_and_to_a_tag() -> None:
+    graph = load_seed("qwen2_5_0_5b").graph
+    change = diff(graph, graph)
+    tree = ElementTree.fromstring(draw(change, fold(change, hops=2)).replace(HERE, ""))
+    tags = [one.findtext(f"{SVG}text") for one in tree if str(one.get("class")).startswith("g-far")]
+    assert tags == ["to 23 more folds"] * 3
+    # 24 layers in a row, and one way from each table into the first of them.
+    assert len([one for one in tree if one.get("class") == "g-edge folded"]) == 23 + 3 + 1
 
 
 def test_nodes_and_edges_are_links_unless_asked_otherwise() -> None:
