@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from engine.finding import Ablation, Finding, Weighed
+from triage.text import times
 
 __all__ = [
     "Axis",
@@ -22,7 +23,7 @@ __all__ = [
 ]
 
 _BASELINES = ("torch-eager", "mindspore-pynative")
-_WIDTH, _HEIGHT, _TRACK = 220, 22, 8
+_WIDTH, _HEIGHT, _TRACK = 150, 22, 8
 
 
 def words(items: Sequence[str]) -> str:
@@ -97,7 +98,7 @@ def _judged(figures: Sequence[Figure]) -> str:
     worst = max(over, key=lambda row: math.inf if math.isnan(row.ratio) else row.ratio)
     names = words([row.mode for row in over])
     text = f"{names} {'is' if len(over) == 1 else 'are'} beyond what is allowed"
-    text += f", by a factor of {worst.ratio:,.3g}" if math.isfinite(worst.ratio) else ""
+    text += f", {times(worst.ratio)} it" if math.isfinite(worst.ratio) else ""
     if not within:
         return f"{text}; no mode stays within it."
     stay = "stays" if len(within) == 1 else "stay"

@@ -662,14 +662,10 @@ class Rerun(models.Model):
         """What it says about the bug, as far as it has got."""
         ran = len(self.results)
         match self.state:
-            case self.State.QUEUED:
-                return "waits for a worker"
-            case self.State.RUNNING:
-                return f"running attempt {min(ran + 1, self.attempts)} of {self.attempts}"
-            case self.State.CANCELLED:
-                return "cancelled"
             case self.State.FAILED:
                 return f"could not run: {self.problem}"
+            case self.State.QUEUED | self.State.RUNNING | self.State.CANCELLED:
+                return self.detail or "cancelled"
         lacking = ran - self.reproduced - self.passed
         rest = f", {lacking} could not run" if lacking else ""
         if self.reproduced:
@@ -677,6 +673,17 @@ class Rerun(models.Model):
         if lacking:
             return f"passed {self.passed} of {ran}{rest}"
         return f"no longer reproduces: passed {self.passed} of {ran}"
+
+    @property
+    def detail(self) -> str:
+        """What its state leaves open."""
+        match self.state:
+            case self.State.QUEUED:
+                return "waits for a worker"
+            case self.State.RUNNING:
+                now = min(len(self.results) + 1, self.attempts)
+                return f"attempt {now} of {self.attempts}"
+        return self.problem
 
     def _ended(self, ending: str) -> int:
         return sum(one["ending"] == ending for one in self.results)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import nh3
@@ -15,7 +17,7 @@ from pygments.lexer import Lexer
 from pygments.lexers.diff import DiffLexer
 from pygments.lexers.python import PythonLexer
 
-__all__ = ["Log", "changed_lines", "log", "markdown", "python"]
+__all__ = ["Log", "changed_lines", "index", "log", "markdown", "python", "times"]
 
 _MARKDOWN = MarkdownIt("js-default", {"html": False, "linkify": False})
 _TAGS = nh3.ALLOWED_TAGS - {"img", "map", "area"}
@@ -53,6 +55,19 @@ def log(text: str) -> Log:
         shown=len(lines) - cut,
         size=f"{count}, {filesizeformat(len(text.encode()))}",
     )
+
+
+def times(ratio: float) -> str:
+    """How often something fits: "0.11 times", "180,000 times", "inf times"."""
+    if 0 < ratio < 0.01:
+        return "under 0.01 times"
+    shown = f"{float(f'{ratio:.2g}'):,.0f}" if 1000 <= ratio < math.inf else f"{ratio:.3g}"
+    return f"{shown} times"
+
+
+def index(at: Sequence[int]) -> str:
+    """A place in a tensor as people write it."""
+    return f"[{', '.join(map(str, at))}]"
 
 
 def python(source: str) -> SafeString:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -149,19 +147,6 @@ def minus(number: int, items: list[object]) -> int:
 def error(value: float) -> str:
     """A numerical error in three digits."""
     return f"{value:.3g}"
-
-
-@register.filter
-def times(ratio: float) -> str:
-    """An error in units of what is allowed: "0.0011 times", "180,000 times", "inf times"."""
-    shown = f"{float(f'{ratio:.2g}'):,.0f}" if 1000 <= ratio < math.inf else f"{ratio:.3g}"
-    return f"{shown} times"
-
-
-@register.filter
-def index(at: Sequence[int]) -> str:
-    """A place in a tensor as people write it."""
-    return f"[{', '.join(map(str, at))}]" if at else "[]"
 
 
 @register.filter

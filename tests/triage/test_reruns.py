@@ -310,7 +310,7 @@ def test_person_asks_on_the_page_looks_and_cancels(client: Client, person: User)
     assert "waits for a worker" in page
     assert "No worker was heard of lately" in page
     client.post(reverse("triage:cancel-rerun", args=[rerun.uuid]))
-    assert "cancelled" in client.get(record.get_absolute_url()).content.decode()
+    assert ">Cancelled<" in client.get(record.get_absolute_url()).content.decode()
 
 
 @pytest.mark.usefixtures("person")
@@ -321,7 +321,7 @@ def test_panel_asks_for_itself_only_while_something_runs(client: Client) -> None
     Rerun.objects.update(state="finished", ended_at=timezone.now())
     ended = client.get(path).content.decode()
     assert "data-poll" not in ended
-    assert "reproduced 1 of 1" in ended
+    assert "Reproduced 1 of 1" in ended
 
 
 @pytest.mark.usefixtures("person")

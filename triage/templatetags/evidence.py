@@ -13,7 +13,9 @@ __all__: list[str] = []
 register = template.Library()
 register.filter("markdown", text.markdown)
 register.filter("python", text.python)
+register.filter("index", text.index)
 register.filter("log", text.log)
+register.filter("times", text.times)
 register.filter("changed_lines", text.changed_lines)
 
 
