@@ -34,7 +34,7 @@ SELECT label, COUNT(*), COUNT(CASE WHEN accepted THEN 1 END),
        COUNT(CASE WHEN verdict = 'flaky' THEN 1 END),
        COUNT(CASE WHEN verdict = 'inconclusive' THEN 1 END),
        AVG(reward),
-       MAX(CASE WHEN accepted AND digest <> parent THEN id END)
+       COALESCE(MAX(CASE WHEN accepted AND digest <> parent THEN id END), 0)
 FROM applied GROUP BY label
 """
 _OUTCOMES = """

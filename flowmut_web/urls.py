@@ -55,5 +55,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/", include((router.urls, "api"))),
     path("admin/", admin.site.urls),
     path("campaigns/", include("campaigns.urls")),
+    path("catalogue/", include("flowmut_web.catalogue.urls")),
     path("triage/", include("triage.urls")),
 ]

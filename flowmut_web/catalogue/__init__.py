@@ -1,0 +1,1 @@
+"""The catalogue: mutations, operators and seeds, with what campaigns made of them."""

@@ -1,0 +1,134 @@
+"""Pages of seeds: what they are, what is in them, which campaigns used them, what came of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from campaigns.figures import Series, bar_figure
+from campaigns.seed_usage import SeedUsage, campaigns_with_seed, seed_usage
+from engine.errors import BadInput
+from engine.ir.graph import Graph
+from engine.ir.text import print_input, print_type
+from engine.ops.spec import OPS
+from engine.seeds import SEEDS, Seed, load_seed, seed_named
+from engine.seeds.counting import op_counts
+from triage.attribution import buckets_by_facet, findings_by_seed
+from triage.models import Facet
+
+__all__ = ["download_graph", "list_seeds", "show_seed"]
+
+_OPS_DRAWN = 30
+
+
+@dataclass(frozen=True)
+class Row:
+    """A seed with what was recorded on it. `nodes`: calls of operators."""
+
+    seed: Seed
+    nodes: int
+    ops: int
+    usage: SeedUsage
+    findings: Mapping[str, int]
+    buckets: int
+
+    @property
+    def found(self) -> int:
+        return sum(self.findings.values())
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is in a seed's graph besides its nodes; inputs and outputs as the text form has them."""
+
+    inputs: tuple[str, ...]
+    weights: int
+    constants: int
+    outputs: tuple[str, ...]
+
+
+def _rows() -> list[Row]:
+    usage, findings = seed_usage(), findings_by_seed()
+    buckets = buckets_by_facet(Facet.Kind.SEED)
+    return [
+        Row(
+            seed,
+            sum(op_counts(name).values()),
+            len(op_counts(name)),
+            usage.get(name, SeedUsage()),
+            dict(findings.get(name, {})),
+            buckets.get(name, 0),
+        )
+        for name, seed in SEEDS.items()
+    ]
+
+
+@require_safe
+def list_seeds(request: HttpRequest) -> HttpResponse:
+    scale = request.GET.get("scale", "")
+    rows = [row for row in _rows() if scale in ("", row.seed.scale)]
+    context = {"rows": rows, "scale": scale, "scales": ("compact", "full"), "total": len(SEEDS)}
+    return render(request, "catalogue/seeds.html", context)
+
+
+@require_safe
+def show_seed(request: HttpRequest, name: str) -> HttpResponse:
+    seed = _seed(name)
+    row = next(one for one in _rows() if one.seed is seed)
+    counts = op_counts(name)
+    drawn = dict(list(counts.items())[:_OPS_DRAWN])
+    context = {
+        "row": row,
+        "seed": seed,
+        "contents": _contents(name),
+        "twin": SEEDS.get(seed.twin),
+        "counts": counts,
+        "known": OPS,
+        "figure": bar_figure(
+            "operators",
+            f"Operators of {seed.title}",
+            list(drawn),
+            [Series("calls", list(drawn.values()))],
+            unit="calls",
+            lying=True,
+            note="" if len(drawn) == len(counts) else f"The {_OPS_DRAWN} commonest.",
+        ),
+        "campaigns": campaigns_with_seed(name),
+    }
+    return render(request, "catalogue/seed.html", context)
+
+
+@require_safe
+def download_graph(request: HttpRequest, name: str) -> HttpResponse:
+    """The seed's text, as shipped: `flowmut run` and the parser read it."""
+    text = _seed(name).file.read_text(encoding="utf-8")
+    response = HttpResponse(text, content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}.flow"'
+    return response
+
+
+def _seed(name: str) -> Seed:
+    """The one loader."""
+    try:
+        return seed_named(name)
+    except BadInput as problem:
+        raise Http404(str(problem)) from problem
+
+
+@lru_cache(maxsize=64)
+def _contents(name: str) -> Contents:
+    """Read once: the graph of a large seed takes seconds to parse."""
+    graph: Graph = load_seed(name).graph
+    roles = Counter(one.role for one in graph.inputs)
+    return Contents(
+        tuple(print_input(one) for one in graph.inputs if one.role == "input"),
+        roles["weight"],
+        roles["constant"],
+        tuple(f"{one}: {print_type(graph.types[one])}" for one in graph.outputs),
+    )
