@@ -22,8 +22,10 @@ from engine.oracles.numeric import asserted_tolerance
 from engine.oracles.verdict import Divergence, Kind
 from engine.script_run import PATIENCE, dies_of, hangs_for
 
-__all__ = ["STATE", "write_script"]
+__all__ = ["SMALL_HESSIAN", "STATE", "write_script"]
 
+# As the worker has it, whose module only its own interpreter imports.
+SMALL_HESSIAN = 64
 _MODULE = {"torch": "torch", "mindspore": "ms"}
 _GRADIENTS = (Kind.GRADIENT, Kind.GRADIENT_NONFINITE, Kind.GRADIENT_RAISES)
 # Global state by the name that the workers give it, as a script asks for it.
@@ -322,6 +324,8 @@ class _Writer:
             return self._gradient_of_mindspore(given, second=kind == "second")
         names = ", ".join(self.wanted)
         compiled = _compiled("forward", self.mode)
+        if kind == "second" and compiled != "forward":
+            return self._compiled_second(given)
         # `loss` calls `forward`, so that compiling it compiles what the loss differentiates.
         before = [f"forward = {compiled}"] if compiled != "forward" else []
         first = f"torch.autograd.grad(loss({given}), [{names}], allow_unused=True"
@@ -330,6 +334,17 @@ class _Writer:
         parts = "weighted_square(one) for one in first if one is not None and one.requires_grad"
         before += [_SQUARE, f"first = {first}, create_graph=True)"]
         return before, f"torch.autograd.grad(sum({parts}), [{names}], allow_unused=True)"
+
+    def _compiled_second(self, given: str) -> tuple[list[str], str]:
+        """The second order as the worker compiles it; see `torch_worker._compiled_second`."""
+        places = tuple(self.lowered.inputs.index(name) for name in self.wanted)
+        types = [self.case.graph.types[name] for name in self.wanted]
+        elements = sum(one.elements for one in types if isinstance(one, Dense))
+        way = _BY_HESSIAN if elements <= SMALL_HESSIAN else _BY_SQUARES
+        moving = ", ".join(f"{name}.detach()" for name in self.wanted)
+        arguments = f"[one.detach() for one in ({given},)], [{moving}]"
+        second = _SECOND.format(places=places, order=tuple(range(len(places)))) + way
+        return [_WEIGHTS + second], f"{_compiled('second', self.mode)}({arguments})"
 
     def _gradient_of_mindspore(self, given: str, *, second: bool) -> tuple[list[str], str]:
         places = tuple(self.lowered.inputs.index(name) for name in self.wanted)
@@ -367,6 +382,39 @@ _SQUARE = """
 def weighted_square(gradient):
     weights = 1 + torch.arange(gradient.numel()) % 7 / 8
     return (weights.to(gradient.dtype).reshape(gradient.shape) * gradient * gradient).sum()
+"""
+_WEIGHTS = """
+def weights(gradient):
+    found = 1 + torch.arange(gradient.numel()) % 7 / 8
+    return found.to(gradient.dtype).reshape(gradient.shape)
+"""
+_SECOND = """
+
+def second(arguments, moving):
+    order = {order}
+
+    def value(*moved):
+        whole = list(arguments)
+        for place, one in zip({places}, moved):
+            whole[place] = one
+        return loss(*whole)
+"""
+# The gradient of the sum of w g g is 2 H (w g).
+_BY_HESSIAN = """
+    first = torch.func.grad(value, order)(*moving)
+    weighted = [2 * weights(one) * one for one in first]
+    hessian = torch.func.hessian(value, order)(*moving)
+    return [
+        sum(torch.tensordot(part, one, one.dim()) for part, one in zip(row, weighted))
+        for row in hessian
+    ]
+"""
+_BY_SQUARES = """
+    def squares(*moved):
+        first = torch.func.grad(value, order)(*moved)
+        return sum((weights(one) * one * one).sum() for one in first)
+
+    return torch.func.grad(squares, order)(*moving)
 """
 _SQUARES = """
 def squares(*arguments):

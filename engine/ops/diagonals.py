@@ -174,6 +174,12 @@ op(
                 when=main_diagonal,
                 source=default("mindspore.Tensor.diagonal", "offset=0, axis1=0, axis2=1"),
             ),
+            "function_part": Form(
+                "ops.matrix_diag_part({x}, {offset}, Tensor(0, {x}.dtype))",
+                when=lambda call: call["x"].rank == 2 and main_plane(call),
+                dtypes=("float32", "float64", "int32"),
+                source="mindspore.ops.matrix_diag_part: k (Union[int, Tensor]), diagonal offset",
+            ),
             "primitive": Form(
                 "ops.DiagPart()({x})",
                 when=lambda call: (

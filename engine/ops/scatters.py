@@ -460,6 +460,10 @@ op(
                 "{x}.index_fill({dim}, {index}.astype(ms.int32), {value})",
                 source=mindspore_method("index_fill"),
             ),
+            "primitive": Form(
+                "ops.IndexFill()({x}, {dim}, {index}.astype(ms.int32), {value})",
+                source="mindspore.ops.IndexFill: refer to mindspore.ops.index_fill",
+            ),
             "tensor": Form(
                 "ops.index_fill({x}, {dim}, {index}.astype(ms.int32), Tensor({value}, {x}.dtype))",
                 source="mindspore.ops.index_fill: value (Union[bool, int, float, Tensor])",

@@ -68,6 +68,10 @@ op(
             when={"right": True},
             source="torch.searchsorted: side 'right' corresponds to True for right",
         ),
+        "keyword_int32": Form(
+            "torch.searchsorted({bounds}, {x}, out_int32=True, right={right}).long()",
+            source="torch.searchsorted: out_int32 is the dtype of the result alone",
+        ),
         "function_bucketize": Form(
             "torch.bucketize({x}, {bounds}, right={right})",
             source="torch.bucketize: the index of the bucket, as searchsorted with a vector",
@@ -91,6 +95,10 @@ op(
                 "ops.searchsorted({bounds}, {x}, out_int32=False, side='right')",
                 when={"right": True},
                 source="mindspore.ops.searchsorted: side 'right' is right=True",
+            ),
+            "keyword_int32": Form(
+                "ops.searchsorted({bounds}, {x}, out_int32=True, right={right}).astype(ms.int64)",
+                source="mindspore.ops.searchsorted: out_int32 is the dtype of the result alone",
             ),
             "mint": Form(
                 "mint.searchsorted({bounds}, {x}, right={right})",

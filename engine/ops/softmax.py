@@ -149,7 +149,13 @@ _along(
                 "{self}({x})",
                 setup=("{self} = ops.LogSoftmax({dim})",),
                 source="mindspore.ops.LogSoftmax: equivalent to mindspore.ops.log_softmax()",
-            )
+            ),
+            # The list of dtypes leaves float64 out, but it is taken, and answered in float64.
+            "function_double": Form(
+                "ops.log_softmax({x}, {dim})",
+                dtypes=("float64",),
+                source="mindspore.ops.log_softmax: with the same type as the logits",
+            ),
         },
     ),
 )

@@ -172,7 +172,7 @@ op(
             source="torch.mul: elementwise product, a sparse operand keeps its layout",
         ),
     },
-    mindspore=None,
+    mindspore=limited(("float32",), {"composed": "ops.csr_mul({x}.to_csr(), {y}).to_dense()"}),
     tolerance=Tolerance.ELEMENTWISE,
     companions=lambda x, attrs: {"y": beside("y", x)},
     shapes=MATRICES,

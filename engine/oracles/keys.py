@@ -16,6 +16,7 @@ from engine.oracles.verdict import Divergence
 __all__ = [
     "SIGNATURE_VERSION",
     "dtype_class",
+    "family_of",
     "form_name",
     "form_of",
     "normalise",
@@ -94,3 +95,33 @@ def signature_parts(divergence: Divergence, graph: Graph) -> Mapping[str, str]:
         "calls": " > ".join(calls),
         "dtypes": ", ".join(sorted(classes)),
     }
+
+
+# Words of a message that name an operator or a kernel: those with capitals inside, calls, and what
+# ends in an underscore. The type before the colon stays.
+_NAMES = re.compile(r"\b[A-Z]+[a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+\b|\b\w+\(\)|\b[a-z]\w*_(?!\w)")
+
+
+def family_of(parts: Mapping[str, str]) -> str:
+    """What signatures of one cause have in common: all but the operators and dtypes of calls in a
+    form of their own, as a stable line of text.
+
+    `add_`, `sub_` and `mul_` failing alike are one cause, and so are `amax` and `amin` whose method
+    form raises. A call in the plain form keeps its operator: that it is plain links nothing.
+    """
+    kind, _, text = parts["message"].partition(":")
+    message = f"{kind}:{_NAMES.sub('<name>', text)}" if text else kind
+    calls = dict.fromkeys(_call_family(one) for one in parts["calls"].split(" > ") if one)
+    # Plain calls round one that is not only prepare for it.
+    special = [one for one in calls if one.startswith("<")]
+    names = ("symptom", "framework", "modes", "kind")
+    return "|".join((*(parts[one] for one in names), message, " > ".join(special or calls)))
+
+
+def _call_family(call: str) -> str:
+    """The kind of form of "operator.form", or the operator where the form is plain."""
+    op, _, form = call.partition(".")
+    if op.endswith("_") or form.startswith("inplace"):
+        return "<in place>"
+    kind = form.partition("_")[0]
+    return op if kind in ("", "function") else f"<{kind}>"

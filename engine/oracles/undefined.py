@@ -2,7 +2,8 @@
 
 Casts of NaN, Inf or numbers out of range to integers, integer division by zero, and shifts by as
 many bits as the type has are undefined in C++ and unpromised by both frameworks. So are the places
-of equal values (the tag "ties" of an operator).
+of equal values (the tag "ties" of an operator), and which of several values stays that are written
+to one place.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from engine.oracles.referee import Referee, as_float64
 __all__ = ["spread", "undefined_values"]
 
 _DIVISIONS = ("div", "floor_divide", "remainder", "fmod")
+# Operators that write values to the places that their second operand names.
+_WRITES = ("scatter", "index_copy", "setitem_index")
 _SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
 
 
@@ -48,7 +51,7 @@ def spread(graph: Graph, begins: Callable[[Node], object]) -> frozenset[str]:
 
 def _is_undefined(node: Node, graph: Graph, values: Mapping[str, Array]) -> bool:
     result = graph.types[node.name]
-    if _is_place(node, graph, values):
+    if _is_place(node, graph, values) or _writes_twice(node, values):
         return True
     operands = [one for one in node.operands if one]
     if not operands or not isinstance(result, Dense) or not is_integer(result.dtype):
@@ -66,6 +69,19 @@ def _is_undefined(node: Node, graph: Graph, values: Mapping[str, Array]) -> bool
         amounts = values[last].astype(np.int64)
         return bool(((amounts < 0) | (amounts >= bits)).any())
     return False
+
+
+def _writes_twice(node: Node, values: Mapping[str, Array]) -> bool:
+    """Whether several values are written to one place, of which any may stay."""
+    if node.op not in _WRITES:
+        return False
+    index = values[node.operands[1] or ""]
+    if node.op != "scatter":
+        return bool(np.unique(index).size < index.size)
+    dim = dict(node.attrs)["dim"]
+    assert isinstance(dim, int), f"scatter along {dim!r}"
+    ordered = np.sort(index, axis=dim)
+    return bool((np.diff(ordered, axis=dim) == 0).any())
 
 
 def _is_place(node: Node, graph: Graph, values: Mapping[str, Array]) -> bool:
