@@ -236,7 +236,7 @@ op(
 )
 activation(
     "threshold",
-    lambda x, *, threshold, value: np.where(x > threshold, x, x.dtype.type(value)),
+    lambda x, *, threshold, value: np.where(x <= threshold, x.dtype.type(value), x),
     attrs={"threshold": (0.5, 0, -1.0), "value": (0.0, 2, -3.0)},
     tolerance=Tolerance.EXACT,
     torch=functional(
@@ -409,12 +409,14 @@ activation(
 
 
 def hardshrink(x: Array, *, lambd: float) -> object:
-    return np.where(np.abs(x) > lambd, x, x.dtype.type(0))
+    # NaN stays, as in eager PyTorch, though the formula's "otherwise" would make it zero.
+    return np.where((np.abs(x) > lambd) | np.isnan(x), x, x.dtype.type(0))
 
 
 def softshrink(x: Array, *, lambd: float) -> object:
     edge = x.dtype.type(lambd)
-    return np.where(x > edge, x - edge, np.where(x < -edge, x + edge, x.dtype.type(0)))
+    inside = np.where(np.isnan(x), x, x.dtype.type(0))
+    return np.where(x > edge, x - edge, np.where(x < -edge, x + edge, inside))
 
 
 _EDGE = {"lambd": (0.5, 1.0, 0.0)}

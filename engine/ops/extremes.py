@@ -114,6 +114,11 @@ for _leaf, _rule, _primitive, _word in (
             mint=True,
             whole=False,
             more={
+                "default_method": Form(
+                    f"{{x}}.{_word}({{dim}})",
+                    when=lambda call: call.attr("keepdim") is False,
+                    source=f"mindspore.Tensor.{_word}(dim, keepdim=False): values and indices",
+                ),
                 "primitive": Form(
                     "{self}({x})",
                     setup=(
@@ -121,7 +126,7 @@ for _leaf, _rule, _primitive, _word in (
                     ),
                     result="({out}[1], {out}[0].astype(ms.int64))",
                     source=f"mindspore.ops.Arg{_word.capitalize()}WithValue: index, then value",
-                )
+                ),
             },
         ),
     )

@@ -152,7 +152,7 @@ _along(
             ),
             # The list of dtypes leaves float64 out, but it is taken, and answered in float64.
             "function_double": Form(
-                "ops.log_softmax({x}, {dim})",
+                "ops.log_softmax({x}, axis={dim})",
                 dtypes=("float64",),
                 source="mindspore.ops.log_softmax: with the same type as the logits",
             ),

@@ -94,26 +94,11 @@ def _overflows_on_the_way(comparison: Comparison, divergence: Divergence) -> boo
     return False
 
 
-def _is_given_nonfinite(comparison: Comparison, divergence: Divergence) -> bool:
-    """Whether a decomposition is given an infinity or NaN."""
-    if divergence.call >= len(comparison.referees):
-        return False
-    exact = comparison.referees[divergence.call].exact
-    return any(
-        not np.isfinite(as_float64(exact[name])).all()
-        for node in _nodes_before(comparison, divergence)
-        if node.op in _DECOMPOSITIONS
-        for name in node.operands
-        if name
-    )
-
-
 def _finite(array: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     wide = np.abs(as_float64(array))
     return np.asarray(wide[np.isfinite(wide)])
 
 
-_DECOMPOSITIONS = ("cholesky", "det", "inverse", "logdet", "solve", "svdvals")
 _ACCURACY = "docs.pytorch.org/docs/stable/notes/numerical_accuracy.html"
 
 LIMITS: tuple[KnownLimit, ...] = (
@@ -142,17 +127,5 @@ LIMITS: tuple[KnownLimit, ...] = (
         source=f"{_ACCURACY}, Extremal values",
         expires="2.14",
         holds=_overflows_on_the_way,
-    ),
-    KnownLimit(
-        name="torch: decompositions of non-finite matrices",
-        framework="torch",
-        kinds=(Kind.NONFINITE, Kind.VALUES, Kind.RAISES),
-        says=(
-            "The external libraries (backends) that torch.linalg uses provide no guarantees on"
-            " their behaviour when the inputs have non-finite values like inf or NaN."
-        ),
-        source=f"{_ACCURACY}, Linear algebra (torch.linalg)",
-        expires="2.14",
-        holds=_is_given_nonfinite,
     ),
 )

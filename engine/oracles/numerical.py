@@ -22,6 +22,7 @@ from engine.oracles.numeric import (
     tolerance_of,
 )
 from engine.oracles.referee import Referee, as_float64, distance
+from engine.oracles.undefined import branches_on_nan
 from engine.oracles.verdict import Divergence, Doubt, Kind
 
 __all__ = ["gradients", "metadata", "values"]
@@ -156,7 +157,12 @@ def values(comparison: Comparison) -> Iterator[Divergence | str]:
             )
             yield from _ill_conditioned(name, gaps)
             for said in _accuse(
-                comparison, gaps, name, (Kind.VALUES, Kind.NONFINITE), second=call > 0
+                comparison,
+                gaps,
+                name,
+                (Kind.VALUES, Kind.NONFINITE),
+                second=call > 0,
+                loose_nan=name in branches_on_nan(graph, referee),
             ):
                 if not isinstance(said, Divergence):
                     yield said
@@ -234,6 +240,7 @@ def _accuse(
     kinds: tuple[Kind, Kind],
     *,
     second: bool = False,
+    loose_nan: bool = False,
 ) -> Iterator[Divergence | str]:
     agreeing = {mode for mode, found in gaps.items() if not found.counts}
     for framework in comparison.frameworks():
@@ -254,6 +261,10 @@ def _accuse(
                 accused.append(mode)
             else:
                 accused.append(mode)
+        if loose_nan and comparison.all_accused(framework, accused):
+            if accused:
+                yield f"{name}: what a formula with an otherwise makes of NaN is not agreed on"
+            continue
         unpromised = comparison.unpromised_views(framework, name) if accused else ()
         if unpromised and comparison.all_accused(framework, accused):
             yield f"{name}: {framework} does not promise that {unpromised[0]} is a view"

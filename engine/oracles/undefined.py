@@ -3,7 +3,7 @@
 Casts of NaN, Inf or numbers out of range to integers, integer division by zero, and shifts by as
 many bits as the type has are undefined in C++ and unpromised by both frameworks. So are the places
 of equal values (the tag "ties" of an operator), and which of several values stays that are written
-to one place.
+to one place, and what becomes of infinities and NaN in a decomposition of a matrix.
 """
 
 from __future__ import annotations
@@ -19,17 +19,35 @@ from engine.ir.window import alias_root
 from engine.ops import OPS
 from engine.oracles.referee import Referee, as_float64
 
-__all__ = ["spread", "undefined_values"]
+__all__ = ["branches_on_nan", "spread", "undefined_values"]
 
 _DIVISIONS = ("div", "floor_divide", "remainder", "fmod")
 # Operators that write values to the places that their second operand names.
 _WRITES = ("scatter", "index_copy", "setitem_index")
+_BRANCHING = ("hardshrink", "softshrink", "threshold")
+# Their results for infinite or NaN matrices are those of LAPACK, which promises none.
+_DECOMPOSITIONS = ("cholesky", "det", "inverse", "logdet", "solve", "svdvals")
 _SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
 
 
 def undefined_values(graph: Graph, referee: Referee) -> frozenset[str]:
     """Names of the values with an undefined element, and of everything computed from them."""
     return spread(graph, lambda node: _is_undefined(node, graph, referee.working))
+
+
+def branches_on_nan(graph: Graph, referee: Referee) -> frozenset[str]:
+    """Values behind a formula with an "otherwise" that is given NaN.
+
+    By the letter of such a formula NaN becomes what stands there, by custom it stays NaN: no
+    framework is wrong against another, but its modes must agree.
+    """
+    return spread(
+        graph,
+        lambda node: (
+            node.op in _BRANCHING
+            and any(np.isnan(as_float64(referee.exact[one])).any() for one in node.operands if one)
+        ),
+    )
 
 
 def spread(graph: Graph, begins: Callable[[Node], object]) -> frozenset[str]:
@@ -54,6 +72,8 @@ def _is_undefined(node: Node, graph: Graph, values: Mapping[str, Array]) -> bool
     if _is_place(node, graph, values) or _writes_twice(node, values):
         return True
     operands = [one for one in node.operands if one]
+    if node.op in _DECOMPOSITIONS:
+        return not all(np.isfinite(as_float64(values[one])).all() for one in operands)
     if not operands or not isinstance(result, Dense) or not is_integer(result.dtype):
         return False
     if _is_cast(node):

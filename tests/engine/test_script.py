@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
+import engine
 from engine.executors.outcome import Array, Failure, Outcome, Status
 from engine.ir.case import Case
 from engine.ir.graph import Formula, Init, Input, Literal, Random, StoredBlob
@@ -30,7 +31,7 @@ from engine.ir.values import materialise
 from engine.literals import array_text, input_lines
 from engine.oracles.comparison import Comparison, Gradients
 from engine.oracles.verdict import Divergence, Kind
-from engine.script import STATE, write_script
+from engine.script import SMALL_HESSIAN, STATE, write_script
 from engine.script_run import PATIENCE, Ending, dies_of, hangs_for, run_script
 from engine.trial import referees_of
 
@@ -230,6 +231,17 @@ def test_a_first_call_is_not_asked_for_the_second() -> None:
 def test_a_second_derivative_is_taken_twice(mode: str) -> None:
     script = script_of(PLAIN.replace("reverse", "second"), Kind.GRADIENT, mode=mode)
     assert len(re.findall(r"(?:autograd|ms)\.grad\(", script)) == 2
+
+
+@pytest.mark.parametrize("shape", ["2,3", "20,30"])
+def test_a_compiled_second_derivative_is_that_of_the_worker(shape: str) -> None:
+    text = PLAIN.replace("reverse", "second").replace("2,3", shape)
+    text = text.replace("[0.1, -0.2, nan, inf, -inf, 1e-7]", "normal(seed=0)")
+    script = script_of(text, Kind.GRADIENT_RAISES, mode="torch-inductor")
+    assert "torch.compile(second, " in script
+    assert ("torch.func.hessian(" in script) is (shape == "2,3")
+    worker = Path(engine.__file__).parent / "executors" / "worker" / "torch_worker.py"
+    assert f"\nSMALL_HESSIAN = {SMALL_HESSIAN}  #" in worker.read_text()
 
 
 @pytest.mark.parametrize("mode", ["torch-eager", "torch-aot", "mindspore-pynative"])

@@ -103,7 +103,7 @@ def test_a_gradient_is_the_one_that_the_workers_take(mode: str) -> None:
     assert_quiet(run_of(comparison, Kind.GRADIENT, mode, "gradient of x"))
 
 
-@pytest.mark.parametrize("mode", ["torch-eager", "mindspore-pynative"])
+@pytest.mark.parametrize("mode", ["torch-eager", "torch-aot", "mindspore-pynative"])
 def test_a_second_derivative_is_the_one_that_the_workers_take(mode: str) -> None:
     x = np.array([0.5, -1.0, 0.25])
     weights = ones_and_eighths((3,), "float64").astype(np.float64)
