@@ -15,7 +15,7 @@ from django.db.models import Sum
 
 from campaigns.models import Mutant, Refusal
 
-__all__ = ["Usage", "mutation_usage", "outcomes_of", "proofs_of", "refusals_of"]
+__all__ = ["Usage", "mutation_usage", "outcomes_of", "refusals_of", "rounds_by_id"]
 
 # Label and outcome of every mutation of every round.
 _APPLIED = """
@@ -34,7 +34,8 @@ SELECT label, COUNT(*), COUNT(CASE WHEN accepted THEN 1 END),
        COUNT(CASE WHEN verdict = 'flaky' THEN 1 END),
        COUNT(CASE WHEN verdict = 'inconclusive' THEN 1 END),
        AVG(reward),
-       COALESCE(MAX(CASE WHEN accepted AND digest <> parent THEN id END), 0)
+       COALESCE(MAX(CASE WHEN accepted AND digest <> parent THEN id END), 0),
+       COALESCE(MAX(CASE WHEN verdict = 'pass' AND digest <> parent THEN id END), 0)
 FROM applied GROUP BY label
 """
 _OUTCOMES = """
@@ -48,8 +49,8 @@ class Usage:
     """What became of the rounds that hold a mutation.
 
     `rounds`: how many ran; `refused`: candidates that were refused and not run. `reward`: mean of
-    the policy's reward. `proof`: the newest round whose mutant was accepted and another graph than
-    its parent, 0 where there is none.
+    the policy's reward. `accepted_id`: the newest round whose mutant was accepted and another graph
+    than its parent, 0 where there is none; `passed_id`: the newest that passed so.
     """
 
     rounds: int = 0
@@ -58,7 +59,8 @@ class Usage:
     flaky: int = 0
     inconclusive: int = 0
     reward: float | None = None
-    proof: int = 0
+    accepted_id: int = 0
+    passed_id: int = 0
     refused: int = 0
 
     @classmethod
@@ -73,7 +75,8 @@ class Usage:
             sum(one.flaky for one in parts),
             sum(one.inconclusive for one in parts),
             earned / rounds if rounds else None,
-            max((one.proof for one in parts), default=0),
+            max((one.accepted_id for one in parts), default=0),
+            max((one.passed_id for one in parts), default=0),
             sum(one.refused for one in parts),
         )
 
@@ -118,8 +121,7 @@ def refusals_of(labels: Sequence[str]) -> tuple[tuple[str, int], ...]:
     return tuple(counted)
 
 
-def proofs_of(usages: Iterable[Usage]) -> Mapping[int, Mutant]:
-    """The rounds that prove these mutations, by id, with shard and campaign. One query."""
-    wanted = [one.proof for one in usages if one.proof]
+def rounds_by_id(ids: Iterable[int]) -> Mapping[int, Mutant]:
+    """Rounds with shard and campaign; an id of 0 stands for none. One query."""
     rounds = Mutant.objects.select_related("shard__campaign").order_by()
-    return rounds.in_bulk(wanted)
+    return rounds.in_bulk([one for one in ids if one])

@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from campaigns.models import Mutant
-from campaigns.usage import Usage, mutation_usage, outcomes_of, proofs_of, refusals_of
+from campaigns.usage import Usage, mutation_usage, outcomes_of, refusals_of, rounds_by_id
 from engine.mutators import MUTATORS, Effect, Mutator
 from engine.mutators.examples import shown
 from engine.mutators.spec import OBJECTS, POOLS, PRIMITIVES
@@ -33,12 +33,16 @@ _STATES = (
 
 @dataclass(frozen=True)
 class Variant:
-    """One variant of a row and how it did. `label` is the name in the record of rounds."""
+    """One variant of a row and how it did.
+
+    `label` is its name in the record of rounds; `proof` the id of the round that proves it.
+    """
 
     name: str
     label: str
     usage: Usage
     findings: Mapping[str, int]
+    proof: int
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Row:
 
     @property
     def proven(self) -> int:
-        return sum(1 for one in self.variants if one.usage.proof)
+        return sum(1 for one in self.variants if one.proof)
 
     @property
     def found(self) -> int:
@@ -121,7 +125,10 @@ def _row(mutator: Mutator, usage: Mapping[str, Usage], findings: Mapping[str, Co
     for name in mutator.variants:
         label = f"{mutator.name}.{name}" if name else mutator.name
         found = dict(findings.get(label, {}))
-        variants.append(Variant(name, label, usage.get(label, Usage()), found))
+        used = usage.get(label, Usage())
+        # What is nasty on purpose is never accepted: a round that passed shows that it is legal.
+        proof = used.accepted_id or (used.passed_id if mutator.is_nasty else 0)
+        variants.append(Variant(name, label, used, found, proof))
     return Row(
         mutator,
         tuple(variants),
@@ -145,7 +152,7 @@ def list_mutators(request: HttpRequest) -> HttpResponse:
         "form": filters,
         "chips": list(filters.chips(request.GET)),
         "variants": len(variants),
-        "proven": sum(1 for one in variants if one.usage.proof),
+        "proven": sum(1 for one in variants if one.proof),
         "pools": _pool_counts(variants),
     }
     return render(request, "catalogue/mutators.html", context)
@@ -153,7 +160,7 @@ def list_mutators(request: HttpRequest) -> HttpResponse:
 
 def _pool_counts(variants: Sequence[Variant]) -> list[tuple[str, int, int]]:
     """Each pool with its variants, and how many of them are proven."""
-    proven = {one.label for one in variants if one.usage.proof}
+    proven = {one.label for one in variants if one.proof}
     counts = []
     for pool in POOLS:
         labels = [
@@ -173,12 +180,12 @@ def show_mutator(request: HttpRequest, name: str) -> HttpResponse:
         raise Http404(f"no mutation is called {name}")
     row = _row(mutator, mutation_usage(), findings_by_mutation())
     labels = [one.label for one in row.variants]
-    proofs = proofs_of(one.usage for one in row.variants)
+    proofs = rounds_by_id(one.proof for one in row.variants)
     before, after = _applied(name)
     context: dict[str, Any] = {
         "row": row,
         "mutator": mutator,
-        "variants": [(one, proofs.get(one.usage.proof)) for one in row.variants],
+        "variants": [(one, proofs.get(one.proof)) for one in row.variants],
         "before": before,
         "after": after,
         "outcomes": outcomes_of(labels),

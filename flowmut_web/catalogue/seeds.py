@@ -9,6 +9,8 @@ from functools import lru_cache
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from campaigns.figures import Series, bar_figure
@@ -20,9 +22,10 @@ from engine.ops.spec import OPS
 from engine.seeds import SEEDS, Seed, load_seed, seed_named
 from engine.seeds.counting import op_counts
 from triage.attribution import buckets_by_facet, findings_by_seed
+from triage.graph_panel import Panel, program_panel
 from triage.models import Facet
 
-__all__ = ["download_graph", "list_seeds", "show_seed"]
+__all__ = ["download_graph", "download_picture", "list_seeds", "show_graph", "show_seed"]
 
 _OPS_DRAWN = 30
 
@@ -100,8 +103,30 @@ def show_seed(request: HttpRequest, name: str) -> HttpResponse:
             note="" if len(drawn) == len(counts) else f"The {_OPS_DRAWN} commonest.",
         ),
         "campaigns": campaigns_with_seed(name),
+        "panel": _panel(request, seed),
     }
     return render(request, "catalogue/seed.html", context)
+
+
+@require_safe
+def show_graph(request: HttpRequest, name: str) -> HttpResponse:
+    """The graph on a page of its own, or its panel alone for the script that swaps it."""
+    seed = _seed(name)
+    alone = request.headers.get("HX-Request")
+    template = "triage/diff_panel.html" if alone else "catalogue/graph.html"
+    response = render(request, template, {"seed": seed, "panel": _panel(request, seed)})
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+@require_safe
+def download_picture(request: HttpRequest, name: str) -> HttpResponse:
+    """What the page with the same query shows, as SVG."""
+    panel = _panel(request, _seed(name))
+    assert not isinstance(panel, str), f"a shipped seed cannot be read: {panel}"
+    response = HttpResponse(panel.file(), content_type="image/svg+xml")
+    response["Content-Disposition"] = f'attachment; filename="{name}.svg"'
+    return response
 
 
 @require_safe
@@ -119,6 +144,16 @@ def _seed(name: str) -> Seed:
         return seed_named(name)
     except BadInput as problem:
         raise Http404(str(problem)) from problem
+
+
+def _panel(request: HttpRequest, seed: Seed) -> Panel | str:
+    return program_panel(
+        seed.file.read_text(encoding="utf-8"),
+        request.GET,
+        title=f"Graph of {seed.title}",
+        page=reverse("catalogue:show-graph", args=[seed.name]),
+        download=reverse("catalogue:download-picture", args=[seed.name]),
+    )
 
 
 @lru_cache(maxsize=64)

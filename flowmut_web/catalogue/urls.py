@@ -17,5 +17,7 @@ urlpatterns = [
     path("operators/<str:name>/", operators.show_operator, name="show-operator"),
     path("seeds/", seeds.list_seeds, name="list-seeds"),
     path("seeds/<str:name>/", seeds.show_seed, name="show-seed"),
+    path("seeds/<str:name>/graph/", seeds.show_graph, name="show-graph"),
+    path("seeds/<str:name>/graph.svg", seeds.download_picture, name="download-picture"),
     path("seeds/<str:name>/graph.flow", seeds.download_graph, name="download-graph"),
 ]

@@ -9,9 +9,10 @@ from django import template
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-__all__ = ["breakable", "sorted_values", "tabs"]
+__all__ = ["breakable", "coded", "sorted_values", "tabs"]
 
 register = template.Library()
+_OPEN, _CLOSE = SafeString("<code>"), SafeString("</code>")
 _TABS = (
     ("catalogue:list-mutators", "Mutations"),
     ("catalogue:list-operators", "Operators"),
@@ -31,6 +32,15 @@ def breakable(name: str) -> SafeString:
     *first, last = name.split(".")
     parts = [f"{one}." for one in first]
     return format_html_join(SafeString("<wbr>"), "{}", ((one,) for one in [*parts, last]))
+
+
+@register.filter
+def coded(text: str) -> SafeString:
+    """Text in which what stands between backticks is code."""
+    parts = enumerate(text.split("`"))
+    return format_html_join(
+        "", "{}{}{}", ((_OPEN, one, _CLOSE) if at % 2 else ("", one, "") for at, one in parts)
+    )
 
 
 @register.filter("sorted")

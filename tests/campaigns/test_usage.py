@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from campaigns.models import Refusal
-from campaigns.usage import Usage, mutation_usage, outcomes_of, proofs_of, refusals_of
+from campaigns.usage import Usage, mutation_usage, outcomes_of, refusals_of, rounds_by_id
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -31,8 +31,12 @@ def test_round_counts_for_each_of_its_mutations(django_assert_num_queries: Queri
     with django_assert_num_queries(2):
         usage = mutation_usage()
     first = shard.mutants.get(round=0)
-    assert usage["swap.left"] == Usage(2, 1, 1, 0, 0, 0.75, first.pk, 0)
-    assert (usage["drop"].rounds, usage["drop"].flaky, usage["drop"].proof) == (2, 1, first.pk)
+    assert usage["swap.left"] == Usage(2, 1, 1, 0, 0, 0.75, first.pk, first.pk)
+    assert (usage["drop"].rounds, usage["drop"].flaky, usage["drop"].accepted_id) == (
+        2,
+        1,
+        first.pk,
+    )
     assert usage["grow.one"] == Usage(refused=3)
     assert set(usage) == {"swap.left", "drop", "grow.one"}
 
@@ -40,14 +44,16 @@ def test_round_counts_for_each_of_its_mutations(django_assert_num_queries: Queri
 def test_round_that_changed_nothing_proves_nothing() -> None:
     shard = factories.shard()
     factories.mutant(shard=shard, round=0, accepted=True, parent="a", digest="a")
-    assert mutation_usage()["insert_unary.exp"].proof == 0
-    assert proofs_of(mutation_usage().values()) == {}
+    factories.mutant(shard=shard, round=1, accepted=False, parent="a", digest="b")
+    used = mutation_usage()["insert_unary.exp"]
+    assert used.accepted_id == 0
+    assert used.passed_id == shard.mutants.get(round=1).pk
 
 
 def test_sum_weighs_rewards_by_rounds() -> None:
-    parts = [Usage(rounds=1, reward=1.0, proof=4), Usage(rounds=3, reward=0.0, proof=2), Usage()]
+    parts = [Usage(rounds=1, reward=1.0, accepted_id=4), Usage(rounds=3, reward=0.0), Usage()]
     both = Usage.together(parts)
-    assert (both.rounds, both.reward, both.proof) == (4, 0.25, 4)
+    assert (both.rounds, both.reward, both.accepted_id) == (4, 0.25, 4)
     assert Usage.together([]) == Usage()
 
 
@@ -70,5 +76,5 @@ def test_reasons_are_those_of_the_mutations_asked_for() -> None:
         Refusal.objects.create(shard=one, mutation="drop", reason="dead", count=count)
     assert outcomes_of(["swap.left", "swap.right"]) == (("differs", 2), ("raises", 1))
     assert refusals_of(["swap.left"]) == (("too large", 7),)
-    proofs = proofs_of([Usage(proof=shard.mutants.get(round=0).pk), Usage()])
-    assert [one.shard.campaign for one in proofs.values()] == [shard.campaign]
+    found = rounds_by_id([shard.mutants.get(round=0).pk, 0])
+    assert [one.shard.campaign for one in found.values()] == [shard.campaign]
