@@ -93,9 +93,7 @@ def mutation_usage() -> Mapping[str, Usage]:
     """Statistics of every mutation that ran or was refused, by its name. Two queries."""
     with connection.cursor() as cursor:
         cursor.execute(_statement(_USAGE))
-        found = {
-            label: Usage(*counts[:-1], counts[-1] or 0) for label, *counts in cursor.fetchall()
-        }
+        found = {row[0]: Usage(*row[1:]) for row in cursor.fetchall()}
     refused = Refusal.objects.values_list("mutation").annotate(total=Sum("count")).order_by()
     for label, total in refused:
         found[label] = replace(found.get(label, Usage()), refused=total)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
@@ -18,11 +20,11 @@ from campaigns.attention import (
     unusable_environments,
 )
 from campaigns.figures import SYMPTOM_COLOURS, Figure, Series, bar_figure, line_figure
-from campaigns.period import Period
-from campaigns.trends import first_campaign_at, rounds_over
+from campaigns.trends import RoundCounts, first_campaign_at, rounds_by_hour
+from flowmut_web.period import Period
 from triage.attention import flagged_buckets, reports_to_move, unjudged_buckets
 from triage.scoreboard import COLUMNS, scoreboard, total
-from triage.trends import buckets_over, findings_over
+from triage.trends import bucket_times, finding_times
 
 __all__ = ["PeriodForm", "show_live", "show_overview"]
 
@@ -77,7 +79,7 @@ def show_overview(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     form, first = PeriodForm(request.GET), first_campaign_at()
     period = form.chosen(first=first, now=now)
-    rows = scoreboard(period)
+    rows = scoreboard(since=period.since, until=period.until)
     context = {
         "form": form,
         "chosen": request.GET.get("period") or _DEFAULT,
@@ -119,11 +121,19 @@ def _live(now: datetime) -> dict[str, Any]:
 
 def _figures(period: Period) -> tuple[tuple[str, Figure | None], ...]:
     """The charts of trends with their headings, over the hours, days or weeks of the period."""
-    rounds, found, buckets = rounds_over(period), findings_over(period), buckets_over(period)
-    starts = sorted(rounds)
-    per = {"hour": "each hour", "day": "each day", "week": "each week"}[period.unit]
+    starts = period.starts()
+    rounds = {start: RoundCounts() for start in starts}
+    for hour, one in rounds_by_hour(period.since, period.until).items():
+        # The hour in which the period begins may begin before it.
+        start = period.start_of(max(hour, period.since))
+        rounds[start] += one
     counts = [rounds[start] for start in starts]
-    totals = [sum(found[start].values()) for start in starts]
+    found: dict[datetime | date, Counter[str]] = {start: Counter() for start in starts}
+    for when, symptom in finding_times(period.since, period.until):
+        found[period.start_of(when)][symptom] += 1
+    totals = [found[start].total() for start in starts]
+    opened, settled = (period.running_totals(times) for times in bucket_times())
+    per = {"hour": "each hour", "day": "each day", "week": "each week"}[period.unit]
     figures = (
         bar_figure(
             "findings",
@@ -139,8 +149,8 @@ def _figures(period: Period) -> tuple[tuple[str, Figure | None], ...]:
             "Buckets open and settled",
             starts,
             [
-                Series("wait for a person", [buckets[start].waiting for start in starts], "warn"),
-                Series("settled", [buckets[start].settled for start in starts], "good"),
+                Series("wait for a person", _less(opened, settled), "warn"),
+                Series("settled", settled, "good"),
             ],
             filled=True,
             note="A bucket is settled from the day a person gave it the status it has now.",
@@ -187,3 +197,7 @@ def _figures(period: Period) -> tuple[tuple[str, Figure | None], ...]:
         ),
     )
     return tuple((one.title, one) for one in figures if one is not None)
+
+
+def _less(all_of_them: Sequence[int], some: Sequence[int]) -> list[float]:
+    return [whole - part for whole, part in zip(all_of_them, some, strict=True)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Count, Q
 
-from campaigns.period import Period
 from triage.models import Bucket, Framework, Report, Symptom
 
 __all__ = ["COLUMNS", "Column", "ScoreRow", "scoreboard", "total"]
@@ -100,11 +100,15 @@ class ScoreRow:
         return tuple((column, self.counts[column.name]) for column in COLUMNS)
 
 
-def scoreboard(period: Period | None = None) -> tuple[ScoreRow, ...]:
-    """Every framework and symptom, zeros too: buckets first seen in the period. One query."""
+def scoreboard(
+    *, since: datetime | None = None, until: datetime | None = None
+) -> tuple[ScoreRow, ...]:
+    """Every framework and symptom, zeros too: buckets first seen in that time. One query."""
     rows = Bucket.objects.order_by()
-    if period is not None:
-        rows = rows.filter(first_seen__gte=period.since, first_seen__lt=period.until)
+    if since is not None:
+        rows = rows.filter(first_seen__gte=since)
+    if until is not None:
+        rows = rows.filter(first_seen__lt=until)
     counted = rows.values("framework", "symptom").annotate(
         **{column.name: Count("id", filter=column.rows, distinct=True) for column in COLUMNS}
     )

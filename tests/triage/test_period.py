@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns.period import Period
-from campaigns.trends import RoundCounts, first_campaign_at, rounds_over
+from campaigns.trends import RoundCounts, first_campaign_at, rounds_by_hour
+from flowmut_web.period import Period
 from tests import factories
 
 NOON = datetime(2026, 11, 18, 12, 30, tzinfo=UTC)  # a Wednesday
@@ -37,6 +37,12 @@ def test_weeks_begin_on_monday_and_days_at_local_midnight() -> None:
         assert Period(NOON - timedelta(days=10), NOON).start_of(late) == date(2026, 11, 18)
 
 
+def test_running_totals_begin_with_what_was_there_before() -> None:
+    period = Period(NOON - timedelta(days=9), NOON)
+    times = [NOON - timedelta(days=days) for days in (100, 9, 2, -1)]
+    assert period.running_totals(times) == (2, 2, 2, 2, 2, 2, 2, 3, 3, 3)
+
+
 @pytest.mark.django_db
 def test_rounds_are_counted_where_they_were_recorded(django_assert_num_queries: object) -> None:
     shard = factories.shard()
@@ -51,10 +57,12 @@ def test_rounds_are_counted_where_they_were_recorded(django_assert_num_queries: 
         at = NOON - timedelta(hours=hours)
         factories.mutant(shard=shard, round=number, created_at=at, **fields)
     with django_assert_num_queries(1):  # type: ignore[operator]
-        found = rounds_over(Period(NOON - timedelta(hours=2), NOON + timedelta(hours=1)))
-    assert [one.rounds for _, one in sorted(found.items())] == [0, 2, 1, 0]  # type: ignore[type-var]
-    second = found[datetime(2026, 11, 18, 11, tzinfo=UTC)]
+        found = rounds_by_hour(NOON - timedelta(hours=2), NOON + timedelta(hours=1))
+    first, second = (found[datetime(2026, 11, 18, hour, tzinfo=UTC)] for hour in (12, 11))
+    assert len(found) == 2
+    assert first == RoundCounts(rounds=1, accepted=1, failing=0, seconds=1.5)
     assert second == RoundCounts(rounds=2, accepted=1, failing=1, seconds=6.0)
+    assert first + second == RoundCounts(3, 2, 1, 7.5)
     assert second.per_hour(second.rounds) == 1200
     assert second.share(second.accepted) == 50
     assert RoundCounts().per_hour(0) is RoundCounts().share(0) is None

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Literal
 
-from django.db.models import CharField
-from django.db.models.functions import Cast, Substr
 from django.utils import timezone
 
-__all__ = ["Period", "stored_hour", "time_of"]
+__all__ = ["Period"]
 
 _HOURS_UP_TO = timedelta(days=3)
 _DAYS_UP_TO = timedelta(days=120)
@@ -45,16 +45,8 @@ class Period:
         }
         return tuple(sorted({*found, self.start_of(self.until)}))
 
-
-def stored_hour(column: str) -> Substr:
-    """The hour of a time in UTC as text, which is how its stored text begins.
-
-    For SQLite this is ten times as fast as truncating times (60 ms for 100,000 rows): that is done
-    by a function of Python. `time_of` reads it.
-    """
-    return Substr(Cast(column, CharField()), 1, 13)
-
-
-def time_of(hour: str) -> datetime:
-    """The time that `stored_hour` wrote."""
-    return datetime.strptime(hour, "%Y-%m-%d %H").replace(tzinfo=UTC)
+    def running_totals(self, times: Iterable[datetime]) -> tuple[int, ...]:
+        """How many of the times lie before the end of each part, those before the period too."""
+        starts = self.starts()
+        counts = Counter(max(starts[0], self.start_of(when)) for when in times if when < self.until)
+        return tuple(sum(counts[one] for one in starts[: at + 1]) for at in range(len(starts)))
