@@ -97,6 +97,7 @@ def signature_parts(divergence: Divergence, graph: Graph) -> Mapping[str, str]:
     }
 
 
+_IN_PLACE = "<in place>"
 # Words of a message that name an operator or a kernel: those with capitals inside, calls, and what
 # ends in an underscore. The type before the colon stays.
 _NAMES = re.compile(r"\b[A-Z]+[a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+\b|\b\w+\(\)|\b[a-z]\w*_(?!\w)")
@@ -112,8 +113,9 @@ def family_of(parts: Mapping[str, str]) -> str:
     kind, _, text = parts["message"].partition(":")
     message = f"{kind}:{_NAMES.sub('<name>', text)}" if text else kind
     calls = dict.fromkeys(_call_family(one) for one in parts["calls"].split(" > ") if one)
-    # Plain calls round one that is not only prepare for it.
+    # Plain calls round one that is not only prepare for it, and so does all round a write.
     special = [one for one in calls if one.startswith("<")]
+    special = [_IN_PLACE] if _IN_PLACE in special else special
     names = ("symptom", "framework", "modes", "kind")
     return "|".join((*(parts[one] for one in names), message, " > ".join(special or calls)))
 
@@ -122,6 +124,6 @@ def _call_family(call: str) -> str:
     """The kind of form of "operator.form", or the operator where the form is plain."""
     op, _, form = call.partition(".")
     if op.endswith("_") or form.startswith("inplace"):
-        return "<in place>"
+        return _IN_PLACE
     kind = form.partition("_")[0]
     return op if kind in ("", "function") else f"<{kind}>"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from engine.ir.text import parse_case
 from engine.ir.types import DTYPES
 from engine.minimiser import renamed
-from engine.oracles.keys import dtype_class, form_name, normalise, signature_parts
+from engine.oracles.keys import dtype_class, family_of, form_name, normalise, signature_parts
 from engine.oracles.verdict import Divergence, Kind
 
 MESSAGES = sorted((Path(__file__).parents[1] / "data" / "signatures").glob("*.txt"))
@@ -133,3 +133,39 @@ def test_the_key_says_who_fails_how_and_with_what_message() -> None:
     )
     assert divergence.key == "crash|mindspore|mindspore-graph|raises in one mode|TypeError: no"
     assert not re.search(r"v\d", divergence.key)
+
+
+# ------------------------------------------------------------------------------------ families
+def family(calls: str, message: str = "", kind: Kind = Kind.WRITE_LOST) -> str:
+    parts = {
+        "version": "1",
+        "symptom": kind.symptom,
+        "framework": "mindspore",
+        "modes": "mindspore-pynative",
+        "kind": kind,
+        "message": message,
+        "calls": calls,
+        "dtypes": "float32",
+    }
+    return family_of(parts)
+
+
+def test_in_place_operators_that_fail_alike_are_a_family() -> None:
+    one = family("clone.method > add_.inplace")
+    assert one == family("sub_.inplace") == family("clone.method > mul_.method")
+    assert one != family("add.function")
+    assert one != family("add_.inplace", kind=Kind.INPUT_CHANGED)
+
+
+def test_forms_that_raise_alike_are_a_family_whatever_their_kernel() -> None:
+    raises = Kind.RAISES
+    one = family("amax.method", "TypeError: Failed calling ReduceMax with amax().", raises)
+    two = family("amin.method", "TypeError: Failed calling ReduceMin with amin().", raises)
+    assert one == two
+    assert one != family("amax.mint", "TypeError: Failed calling ReduceMax with amax().", raises)
+    assert one != family("amax.method", "ValueError: no", raises)
+
+
+def test_a_plain_call_keeps_its_operator() -> None:
+    assert family("relu.function") != family("relu6.function")
+    assert family("relu.function") == family("relu")

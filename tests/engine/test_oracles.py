@@ -15,9 +15,10 @@ from engine.ir.case import Case
 from engine.ir.text import parse_case
 from engine.ir.types import Dense
 from engine.ir.values import materialise
-from engine.oracles.comparison import Comparison, Gradients
+from engine.oracles.comparison import Comparison, Counterpart, Gradients
 from engine.oracles.judge import judge
 from engine.oracles.keys import normalise
+from engine.oracles.limits import LIMITS
 from engine.oracles.referee import Referee
 from engine.oracles.verdict import Kind, Ruling, Verdict
 from engine.trial import _Smooth, referees_of
@@ -554,3 +555,354 @@ plan
     assert [smooth.at("x", (at,)) for at in (0, 1)] == [False, True]
     once = _Smooth(case_of(text.replace("second", "reverse")), {})
     assert once.at("x", (0,))
+
+
+# ------------------------------------------------------------------- better than float32, exactly
+DOUBLE = EXP.replace("float32", "float64")
+
+
+@pytest.mark.parametrize(("error", "failed"), [(1e-8, True), (3e-14, False)])
+def test_float64_must_be_better_than_float32(error: float, *, failed: bool) -> None:
+    case = case_of(DOUBLE)
+    outcomes = right_outcomes(case)
+    array = np.asarray(outcomes["mindspore-graph"].calls[0].outputs[0].array, np.float64)
+    outcomes["mindspore-graph"] = with_output(
+        outcomes["mindspore-graph"], np.asarray(array * (1 + error))
+    )
+    assert ruling(case, outcomes).failed is failed
+
+
+def test_float64_behind_float32_is_held_to_float32() -> None:
+    text = """case 1
+graph narrowed
+  input x: float64[3] = [0.1, 0.7, -1.3]
+  v0: float32[3] = cast(x; dtype="float32")
+  v1: float64[3] = cast(v0; dtype="float64")
+  v2: float64[3] = exp(v1)
+  return v2
+plan
+  call
+  check values
+"""
+    case = case_of(text)
+    outcomes = right_outcomes(case)
+    exact = np.exp(np.array([0.1, 0.7, -1.3]))
+    outcomes["torch-aot"] = with_output(outcomes["torch-aot"], exact * (1 + 6e-8))
+    assert not ruling(case, outcomes).failed
+
+
+def test_whole_numbers_are_compared_exactly() -> None:
+    text = """case 1
+graph whole
+  input x: int64[2] = [9007199254740993, -9007199254740993]
+  v0: int64[2] = neg(x)
+  return v0
+plan
+  call
+  check values
+"""
+    case = case_of(text)
+    outcomes = right_outcomes(case)
+    off = np.array([-9007199254740992, 9007199254740993], np.int64)
+    outcomes["torch-aot"] = with_output(outcomes["torch-aot"], off)
+    found = ruling(case, outcomes).divergences
+    assert [(one.kind, one.modes, one.worst) for one in found] == [
+        (Kind.VALUES, ("torch-aot",), (0,))
+    ]
+
+
+def test_an_ill_conditioned_tail_shows_the_errors_of_every_mode() -> None:
+    text = """case 1
+graph tail
+  input x: float32[2] = [0.3, 0.3]
+  v0: float32[2] = square(x)
+  v1: float32[2] = mul(x, x)
+  v2: float32[2] = sub(v0, v1)
+  v3: float32[2] = abs(v2)
+  v4: float32[2] = log(v3)
+  return v4
+plan
+  call
+  check values
+"""
+    case = case_of(text)
+    outcomes = right_outcomes(case)
+    outcomes["torch-aot"] = with_output(outcomes["torch-aot"], np.array([-18.0, -17], np.float32))
+    verdict = ruling(case, outcomes)
+    assert verdict.ruling is Ruling.INCONCLUSIVE
+    assert "v4 is ill-conditioned: off float64 are torch-eager by" in verdict.reason
+    assert "torch-aot by inf" in verdict.reason
+
+
+def test_what_hangs_on_subnormal_numbers_accuses_nobody() -> None:
+    text = EXP.replace("normal(seed=0, mean=0.0, std=1.0)", "formula full(value=1e-40)")
+    case = case_of(text.replace("exp(x)", "log(x)"))
+    outcomes = right_outcomes(case)
+    outcomes["torch-aot"] = with_output(outcomes["torch-aot"], np.full((2, 3), -np.inf, np.float32))
+    assert not ruling(case, outcomes).failed
+
+
+@pytest.mark.parametrize(("index", "failed"), [("[1, 1, 2]", False), ("[1, 0, 2]", True)])
+def test_which_of_two_values_stays_in_one_place_is_free(index: str, *, failed: bool) -> None:
+    text = f"""case 1
+graph twice
+  input x: float32[1,4] = formula full(value=0)
+  input i: int64[1,3] = {index}
+  input v: float32[1,3] = [5.0, 6.0, 7.0]
+  v0: float32[1,4] = scatter(x, i, v; dim=1)
+  return v0
+plan
+  call
+  check values
+"""
+    case = case_of(text)
+    outcomes = right_outcomes(case)
+    outcomes["torch-aot"] = with_output(outcomes["torch-aot"], np.array([[0, 5, 7, 0]], np.float32))
+    assert ruling(case, outcomes).failed is failed
+
+
+@pytest.mark.parametrize(
+    ("wrong", "failed"), [(("torch-eager", "torch-aot"), False), (("torch-aot",), True)]
+)
+def test_nan_before_an_otherwise_binds_the_modes_of_a_framework_only(
+    wrong: tuple[str, ...], *, failed: bool
+) -> None:
+    text = EXP.replace("normal(seed=0, mean=0.0, std=1.0)", "formula full(value=nan)")
+    case = case_of(text.replace("exp(x)", "softshrink(x; lambd=0.5)"))
+    outcomes = right_outcomes(case)
+    for mode in wrong:
+        outcomes[mode] = with_output(outcomes[mode], np.zeros((2, 3), np.float32))
+    assert ruling(case, outcomes).failed is failed
+
+
+# ------------------------------------------------------------------------ hangs, repetition, layout
+def test_a_hang_counts_only_where_it_was_confirmed_alone() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    outcomes["mindspore-graph"] = Outcome("mindspore-graph", Status.TIMEOUT)
+    referee = Referee(case, materialise(case.graph, {}))
+    for hung, kinds in (({}, []), ({"mindspore-graph": 600.0}, [Kind.HANG])):
+        comparison = Comparison(case, outcomes, (referee,), lambda framework, node: True, hung=hung)
+        assert [one.kind for one in judge(comparison).divergences] == kinds
+
+
+def twice(case: Case, second: Mapping[str, Array]) -> dict[str, Outcome]:
+    """Right outcomes of two calls, with another second answer in some modes."""
+    outcomes = right_outcomes(case)
+    for mode, outcome in outcomes.items():
+        call = outcome.calls[0]
+        again = replace(call, outputs=(answer_of(second[mode]),)) if mode in second else call
+        outcomes[mode] = replace(outcome, calls=(call, again))
+    return outcomes
+
+
+def two_calls(text: str = EXP) -> tuple[Case, tuple[Referee, ...]]:
+    case = case_of(text.replace("  call\n", "  call\n  call\n"))
+    return case, referees_of(case, {})
+
+
+def test_a_second_call_that_answers_otherwise_is_a_state_error() -> None:
+    case, referees = two_calls()
+    outcomes = twice(case, {"torch-aot": np.zeros((2, 3), np.float32)})
+    verdict = judge(Comparison(case, outcomes, referees, lambda framework, node: True))
+    assert [(one.kind, one.modes, one.call) for one in verdict.divergences] == [
+        (Kind.SECOND_CALL, ("torch-aot",), 1)
+    ]
+
+
+def test_an_answer_that_is_wrong_on_both_calls_is_told_once() -> None:
+    case, referees = two_calls()
+    outcomes = right_outcomes(case)
+    wrong = CallAnswer("tensor", (answer_of(np.zeros((2, 3), np.float32)),))
+    for mode, outcome in outcomes.items():
+        call = wrong if mode == "torch-aot" else outcome.calls[0]
+        outcomes[mode] = replace(outcome, calls=(call, call))
+    verdict = judge(Comparison(case, outcomes, referees, lambda framework, node: True))
+    assert [(one.kind, one.call) for one in verdict.divergences] == [(Kind.VALUES, 0)]
+
+
+@pytest.mark.parametrize(("mode", "failed"), [("torch-aot", True), ("mindspore-graph", False)])
+def test_a_seeded_stream_is_repeated_where_the_framework_promises_it(
+    mode: str, *, failed: bool
+) -> None:
+    case, referees = two_calls(EXP.replace("exp(x)", "dropout(x; p=0.5, seed=7)"))
+    outcomes = twice(case, {mode: np.full((2, 3), 9, np.float32)})
+    verdict = judge(Comparison(case, outcomes, referees, lambda framework, node: True))
+    assert verdict.failed is failed
+
+
+def test_a_draw_moves_its_generator_and_nothing_else() -> None:
+    case = case_of(EXP.replace("exp(x)", "dropout(x; p=0.5, seed=7)"))
+    outcomes = right_outcomes(case)
+    moved = ("torch default dtype", "torch generator")
+    outcomes["torch-aot"] = replace(outcomes["torch-aot"], moved=moved)
+    found = ruling(case, outcomes).divergences
+    assert [(one.kind, one.message) for one in found] == [(Kind.MOVED, "torch default dtype")]
+
+
+def laid_out(case: Case, layouts: Mapping[str, tuple[tuple[int, ...], tuple[str, ...]]]) -> Verdict:
+    """The ruling where modes answer with these strides, sharing the storage of these inputs; the
+    others with storage of their own, row by row."""
+    outcomes = right_outcomes(case)
+    for mode, outcome in outcomes.items():
+        strides, shares = layouts.get(mode, ((3, 1), ()))
+        (answer,) = outcome.calls[0].outputs
+        answer = replace(answer, strides=strides, shares=shares)
+        outcomes[mode] = replace(outcome, calls=(replace(outcome.calls[0], outputs=(answer,)),))
+    return ruling(case, outcomes)
+
+
+def test_a_copy_that_shares_storage_breaks_a_promise() -> None:
+    case = case_of(EXP.replace("exp(x)", "clone(x)"))
+    found = laid_out(case, {"torch-aot": ((3, 1), ("x",))}).divergences
+    assert [(one.kind, one.modes) for one in found] == [(Kind.LAYOUT, ("torch-aot",))]
+    assert found[0].evidence[0] == "torch.clone: returns a copy of input"
+
+
+def test_a_view_with_storage_of_its_own_breaks_a_promise() -> None:
+    text = EXP.replace("exp(x)", "unsqueeze(x; dim=0) views x").replace(
+        "v0: float32[2", "v0: float32[1,2"
+    )
+    shared = ((6, 3, 1), ("x",))
+    modes = dict.fromkeys(MODES, shared) | {"torch-aot": ((6, 3, 1), ())}
+    found = laid_out(case_of(text), modes).divergences
+    assert [(one.kind, one.modes) for one in found] == [(Kind.LAYOUT, ("torch-aot",))]
+    # MindSpore's pages do not say that it is a view.
+    assert not laid_out(case_of(text), dict.fromkeys(MODES[:2], shared)).failed
+
+
+@pytest.mark.parametrize(("strides", "failed"), [((1, 2), True), ((3, 1), False)])
+def test_a_contiguous_result_is_laid_out_row_by_row(
+    strides: tuple[int, int], *, failed: bool
+) -> None:
+    case = case_of(EXP.replace("exp(x)", "contiguous(x) views x"))
+    assert laid_out(case, {"mindspore-graph": (strides, ())}).failed is failed
+
+
+def test_nothing_is_said_of_layouts_that_no_mode_keeps() -> None:
+    case = case_of(EXP.replace("exp(x)", "contiguous(x) views x"))
+    assert not laid_out(case, dict.fromkeys(MODES, ((1, 2), ()))).failed
+
+
+# ------------------------------------------------------------------------------- known limits
+WRITTEN = """case 1
+graph written
+  input x: float32[3] = [1.0, 2.0, 3.0]
+  v0: float32[3] = clone(x)
+  v1: float32[3] = add_scalar_(v0; value=1.5) writes v0
+  return v1
+plan
+  call
+  check values state
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "version", "failed"),
+    [
+        ("mindspore-graph", "2.10.0", False),
+        ("mindspore-graph", "2.11.0", True),
+        ("mindspore-pynative", "2.10.0", True),
+    ],
+)
+def test_a_known_limit_covers_its_modes_until_it_expires(
+    mode: str, version: str, *, failed: bool
+) -> None:
+    case = case_of(WRITTEN)
+    outcomes = right_outcomes(case)
+    outcomes[mode] = with_output(outcomes[mode], np.array([1, 2, 3], np.float32))
+    referee = Referee(case, materialise(case.graph, {}))
+    versions = {"mindspore": version, "torch": "2.13.0+cpu"}
+    verdict = judge(
+        Comparison(case, outcomes, (referee,), lambda framework, node: True, versions=versions)
+    )
+    assert verdict.failed is failed
+    if not failed:
+        assert verdict.ruling is Ruling.INCONCLUSIVE
+        assert verdict.limits == ("mindspore: no in-place operations in graph mode on CPU",)
+        assert "mindspore.Tensor, Note" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("wrong", "failed"), [(("torch-eager", "torch-aot"), False), (("torch-aot",), True)]
+)
+def test_overflow_on_the_way_is_documented_where_eager_mode_has_it(
+    wrong: tuple[str, ...], *, failed: bool
+) -> None:
+    text = EXP.replace("normal(seed=0, mean=0.0, std=1.0)", "formula full(value=1e+20)")
+    case = case_of(text.replace("exp(x)", "asinh(x)"))
+    outcomes = right_outcomes(case)
+    for mode in wrong:
+        outcomes[mode] = with_output(outcomes[mode], np.full((2, 3), np.inf, np.float32))
+    assert ruling(case, outcomes).failed is failed
+
+
+def test_every_limit_says_where_it_is_documented() -> None:
+    for limit in LIMITS:
+        assert limit.says
+        assert limit.source
+        assert limit.expires
+    assert len({limit.name for limit in LIMITS}) == len(LIMITS)
+
+
+# ------------------------------------------------------------------------------- counterparts
+def doubted(case: Case, wrong: Mapping[str, Outcome], other: Case, **fields: bool) -> Verdict:
+    """The ruling where all but MindSpore is out, and its counterpart answers as it should."""
+    outcomes = {mode: right_outcomes(case)[mode] for mode in MODES[2:]} | dict(wrong)
+    referee = Referee(case, materialise(case.graph, {}))
+    right = {mode: right_outcomes(other)[mode] for mode in MODES[2:]}
+    counterpart = Counterpart(
+        "in its plainest form",
+        other,
+        right,
+        Referee(other, materialise(other.graph, {})),
+        fields.get("is_other_form", True),
+    )
+    comparison = Comparison(
+        case, outcomes, (referee,), lambda framework, node: None, counterparts=(counterpart,)
+    )
+    first = judge(replace(comparison, counterparts=()))
+    assert not first.failed
+    assert first.doubted == {"mindspore"}
+    return judge(comparison)
+
+
+def wrong_everywhere(case: Case, array: Array) -> dict[str, Outcome]:
+    outcomes = right_outcomes(case)
+    return {mode: with_output(outcomes[mode], array) for mode in MODES[2:]}
+
+
+def test_another_form_testifies_to_values_where_nobody_else_can() -> None:
+    case = case_of()
+    verdict = doubted(case, wrong_everywhere(case, np.zeros((2, 3), np.float32)), case)
+    assert [(one.kind, one.modes) for one in verdict.divergences] == [(Kind.VALUES, MODES[2:])]
+    assert "in its plainest form" in verdict.reason
+
+
+def test_another_form_testifies_to_a_dtype_and_a_shape() -> None:
+    case = case_of()
+    for array, kind in (
+        (np.zeros((2, 3), np.float64), Kind.DTYPE),
+        (np.zeros((3,), np.float32), Kind.SHAPE),
+    ):
+        verdict = doubted(case, wrong_everywhere(case, array), case)
+        assert [one.kind for one in verdict.divergences] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("message", "failed"), [("bad argument", True), ("The kernel Exp unregistered.", False)]
+)
+def test_a_form_that_raises_where_another_answers_is_a_crash(message: str, *, failed: bool) -> None:
+    case = case_of()
+    raised = {mode: raising(mode, message) for mode in MODES[2:]}
+    verdict = doubted(case, raised, case)
+    assert [one.kind for one in verdict.divergences] == [Kind.DOCUMENTED] * failed
+
+
+def test_the_program_before_a_preserving_mutation_testifies_only_to_the_same_question() -> None:
+    case = case_of()
+    wrong = wrong_everywhere(case, np.zeros((2, 3), np.float32))
+    before = case_of(EXP.replace("exp(x)", "exp(x) as torch:method"))
+    assert doubted(case, wrong, before, is_other_form=False).failed
+    other = case_of(EXP.replace("exp(x)", "sin(x)"))
+    assert not doubted(case, wrong, other, is_other_form=False).failed
