@@ -29,8 +29,9 @@
   document.addEventListener("visibilitychange", () => { if (!document.hidden) { attend(); poll(); } });
 
   // ---- open details and focus survive a swap
-  let open = [], focused = "";
+  let open = [], focused = -1, place = "";
   document.addEventListener("htmx:beforeSwap", (event) => {
+    place = event.target.id;
     open = all("details", event.target).map((one, index) => (one.open ? index : -1));
     const active = document.activeElement;
     focused = active && event.target.contains(active)
@@ -39,8 +40,11 @@
   document.addEventListener("htmx:load", (event) => {
     const fresh = event.detail.elt;
     if (fresh.id === "live") all("details", fresh).forEach((one, index) => { if (open.includes(index)) one.open = true; });
-    if (focused >= 0) all("a, button, select, input, summary", fresh)[focused]?.focus({ preventScroll: true });
-    focused = -1;
+    // Messages that come along with what was asked for leave the focus alone.
+    if (focused >= 0 && (!place || fresh.id === place)) {
+      all("a, button, select, input, summary", fresh)[focused]?.focus({ preventScroll: true });
+      focused = -1;
+    }
     dress(fresh);
     schedule();
   });
@@ -100,6 +104,14 @@
     const everything = event.target.querySelector("[name=everything]");
     return everything.checked ? `Change ${everything.parentElement.textContent.trim()}?` : "";
   };
+
+  // ---- a search without its blanks makes an address that can be passed on
+  document.addEventListener("formdata", (event) => {
+    if (event.target.getAttribute("role") !== "search") return;
+    for (const name of new Set(event.formData.keys())) {
+      if (event.formData.getAll(name).every((value) => value === "")) event.formData.delete(name);
+    }
+  });
 
   // ---- picked rows; a click with Shift picks all from the last one clicked
   const countPicked = () => {

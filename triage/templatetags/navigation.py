@@ -6,13 +6,12 @@ import uuid
 from typing import Any
 
 from django import template
-from django.http import QueryDict
 from django.template import RequestContext
 from django.urls import reverse
 
 from triage.selectors import navigation_counts
 
-__all__ = ["inbox_url", "navigation", "undo_url"]
+__all__ = ["navigation", "undo_url"]
 
 register = template.Library()
 
@@ -33,10 +32,3 @@ def undo_url(tags: str) -> str:
     """The address that takes back the action whose message carries the tag `undo:BATCH`."""
     batch = next(tag.removeprefix("undo:") for tag in tags.split() if tag.startswith("undo:"))
     return reverse("triage:undo-batch", args=[uuid.UUID(batch)])
-
-
-@register.simple_tag(takes_context=True)
-def inbox_url(context: RequestContext) -> str:
-    """The inbox as this browser saw it last: the same filters, sort and page."""
-    query = QueryDict(context["request"].COOKIES.get("inbox", "")).urlencode()
-    return reverse("triage:list-buckets") + (f"?{query}" if query else "")
