@@ -15,10 +15,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from triage import services
 from triage.bucket_selectors import bucket_page, rerun_panel
+from triage.counting import points_of
 from triage.evidence import ablation_axes, ablation_sentence, quantities
 from triage.forms import AssignForm, LabelForm, MoveForm, NoteForm, RerunForm
 from triage.graph_panel import finding_panel, program_picture
-from triage.impact import impact_points
 from triage.models import Bucket, FindingRecord, Label, Note
 from triage.people import person
 from triage.replies import back, row_or_back, tell
@@ -246,6 +246,6 @@ def _evidence(context: Mapping[str, Any]) -> dict[str, Any]:
         "quantities": quantities(finding),
         "axes": ablation_axes(finding),
         "meaning": ablation_sentence(finding),
-        "points": impact_points(finding),
+        "points": points_of(record),
         "small_picture": program_picture(finding.minimised_text, diverges=finding.divergence),
     }

@@ -15,8 +15,18 @@ from django.db.models import Count, F, Max, Min, Sum
 from engine.finding import Finding
 from triage.impact import Point, impact_points
 from triage.models import Bucket, Facet, FindingRecord
+from triage.regressions import passes_on
 
-__all__ = ["calls_of", "count_member", "facets_of", "family_of", "recount", "shared_parts"]
+__all__ = [
+    "calls_of",
+    "count_member",
+    "facets_of",
+    "family_of",
+    "points_of",
+    "recount",
+    "shared_parts",
+    "weigh_again",
+]
 
 _FACET_LENGTH = 120
 # A family is what these say, with the form in which the accused operator is called.
@@ -62,7 +72,7 @@ def recount(bucket: Bucket) -> Bucket:
         changes["parts"] = shared_parts(distinct)
     heaviest = members.order_by("-impact", "id").first()
     if heaviest is not None:
-        changes |= _impact_of(heaviest, impact_points(heaviest.finding()))
+        changes |= _impact_of(heaviest, points_of(heaviest))
     Bucket.with_merged.filter(pk=bucket.pk).update(**changes)
     bucket.refresh_from_db()
     bucket.facets.all().delete()
@@ -75,6 +85,28 @@ def recount(bucket: Bucket) -> Bucket:
         facets |= _facets_of_record(record, modes)
     _add_facets(bucket, facets)
     return bucket
+
+
+def points_of(record: FindingRecord) -> tuple[Point, ...]:
+    """Impact of a recorded finding: what it says, and what its reruns have shown. One query."""
+    return impact_points(record.finding(), passes_on=passes_on(record))
+
+
+def weigh_again(record: FindingRecord) -> None:
+    """Give a finding and its bucket their impact anew: a rerun may have shown a regression.
+
+    Findings that another version of the engine wrote keep theirs.
+    """
+    try:
+        record.impact = sum(point.points for point in points_of(record))
+    except (KeyError, TypeError, ValueError):
+        return
+    record.save(update_fields=["impact"])
+    members = FindingRecord.objects.filter(bucket=record.bucket_id)
+    heaviest = members.order_by("-impact", "id").first()
+    assert heaviest is not None, "the finding itself is a member"
+    changes = _impact_of(heaviest, points_of(heaviest))
+    Bucket.with_merged.filter(pk=record.bucket_id).update(**changes)
 
 
 def facets_of(finding: Finding) -> set[tuple[str, str]]:

@@ -38,9 +38,13 @@ class Point:
     reason: str
 
 
-def impact_points(finding: Finding) -> tuple[Point, ...]:
-    """Points of a finding, the heaviest reason first; reasons worth nothing come last."""
+def impact_points(finding: Finding, *, passes_on: str = "") -> tuple[Point, ...]:
+    """Points of a finding, the heaviest reason first; reasons worth nothing come last.
+
+    `passes_on`: an older version on which it is known to pass; nothing is said where none is known.
+    """
     points = (
+        *([Point(10, f"regression: passes on {passes_on}")] if passes_on else []),
         _symptom(finding),
         _documented(finding),
         _plausible(finding),
@@ -52,7 +56,7 @@ def impact_points(finding: Finding) -> tuple[Point, ...]:
 
 
 def impact(finding: Finding) -> int:
-    """Sum of the points; 0 to 90."""
+    """Sum of the points, as far as the finding alone tells; 0 to 90, and 100 for a regression."""
     return sum(point.points for point in impact_points(finding))
 
 

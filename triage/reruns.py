@@ -25,8 +25,10 @@ from kombu.exceptions import OperationalError
 
 from campaigns.models import Environment
 from engine.script_run import Ending, ScriptRun, run_script
+from triage.counting import weigh_again
 from triage.events import raise_flag, write_event
 from triage.models import Bucket, BucketEvent, FindingRecord, Rerun
+from triage.regressions import ran_on_older
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -289,15 +291,20 @@ def _end(claim: Claim, *, problem: str = "", now: datetime | None = None) -> Non
         who=rerun.asked_by,
         now=now,
     )
+    weigh_again(rerun.finding)
     _raise_news(bucket, rerun, where, now)
 
 
 def _raise_news(bucket: Bucket, rerun: Rerun, where: str, now: datetime) -> None:
-    """A run that contradicts what the bucket says asks a person to look; the status stays."""
+    """A run that contradicts what the bucket says asks a person to look; the status stays.
+
+    That a script passes on an older version contradicts nothing: the bug is a regression.
+    """
     said = f"{rerun.words[:1].upper()}{rerun.words[1:]}{f', with {where}' if where else ''}."
     if rerun.reproduced and bucket.status == Bucket.Status.FIXED:
         raise_flag(bucket, flag=Bucket.Flag.SEEN_AGAIN, why=said, now=now)
-    if rerun.passed == rerun.attempts and bucket.status in _BELIEVED:
+    is_gone = rerun.passed == rerun.attempts and not ran_on_older(rerun)
+    if is_gone and bucket.status in _BELIEVED:
         raise_flag(bucket, flag=Bucket.Flag.NOT_REPRODUCED, why=said, now=now)
 
 
