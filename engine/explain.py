@@ -107,6 +107,9 @@ def _measures(comparison: Comparison) -> Iterator[str]:
     for framework in comparison.frameworks():
         modes = ", ".join(comparison.modes_of(framework))
         yield f"{framework}: {modes}; compiled modes are compared with {BASELINE[framework]}"
+    for one in comparison.counterparts:
+        modes = ", ".join(one.outcomes)
+        yield f"nobody could testify, so {modes} ran the same call {one.words} too"
     for name in sorted(comparison.incomparable):
         why = "random" if name in comparison.random_values else "undefined"
         yield f"not compared: {name} is {why}, or computed from what is"

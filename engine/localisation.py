@@ -38,6 +38,7 @@ _GRADIENTS = (Kind.GRADIENT, Kind.GRADIENT_NONFINITE)
 _STATE = (Kind.INPUT_CHANGED, Kind.WRITE_LOST)
 _PROMISES = (Kind.LAYOUT, Kind.MOVED)
 _COUNTS = 1.0
+_DOUBLE = "torch-eager-f64"
 
 
 def localised(
@@ -80,7 +81,7 @@ class _Search:
         if outcome.status is not Status.OK or not self.trial.comparison.referees:
             return None
         if len(self.graph.nodes) == 1:
-            return self._first_output(mode, self.trial, "the only operator")
+            return self._first_output(mode, self.trial.comparison, "the only operator")
         if mode_named(mode).records and self._is_plain:
             return self._recorded(mode)
         return self._returned(mode) or self._prefix(mode)
@@ -103,8 +104,8 @@ class _Search:
     def _returned(self, mode: str) -> Localised | None:
         """The program with every value as an output."""
         names = tuple(dict.fromkeys((*self.graph.outputs, *_comparable(self.trial))))
-        trial = self._run(_with_outputs(self.case, names), mode)
-        return None if trial is None else self._first_output(mode, trial, "all values returned")
+        found = self._run(_with_outputs(self.case, names), mode)
+        return None if found is None else self._first_output(mode, found, "all values returned")
 
     def _prefix(self, mode: str) -> Localised | None:
         """The shortest beginning of the program that shows a wrong value."""
@@ -112,20 +113,20 @@ class _Search:
         for place, node in enumerate(self.graph.nodes[:-1]):
             if len(self.graph.nodes) > LARGEST or node.name not in _comparable(self.trial):
                 continue
-            trial = self._run(_until(self.case, place), mode)
-            found = None if trial is None else self._first_output(mode, trial, note)
+            shorter = self._run(_until(self.case, place), mode)
+            found = None if shorter is None else self._first_output(mode, shorter, note)
             if found is not None:
                 return found
-        return self._first_output(mode, self.trial, note)
+        return self._first_output(mode, self.trial.comparison, note)
 
-    def _first_output(self, mode: str, trial: Trial, how: str) -> Localised | None:
-        """The first wrong one, in execution order, of what a trial returned."""
-        outcome = trial.outcomes[mode]
-        for call, answers in enumerate(outcome.calls):
-            given = dict(zip(trial.case.graph.outputs, answers.outputs, strict=False))
-            for node in trial.case.graph.nodes:
+    def _first_output(self, mode: str, comparison: Comparison, how: str) -> Localised | None:
+        """The first wrong one, in execution order, of what a program returned."""
+        graph = comparison.case.graph
+        for call, answers in enumerate(comparison.outcomes[mode].calls):
+            given = dict(zip(graph.outputs, answers.outputs, strict=False))
+            for node in graph.nodes:
                 answer = given.get(node.name)
-                said = _wrong(trial.comparison, call, node, answer) if answer else ""
+                said = _wrong(comparison, call, node, answer) if answer else ""
                 if said:
                     later = f" in call {call}" if call else ""
                     said += f"{later}{self._writer(node)} ({how})"
@@ -175,8 +176,8 @@ class _Search:
             return None
         for name in reversed(_intermediate(self.graph)):
             fed = self._from(name)
-            trial = None if fed is None else self._run(fed[0], mode, fed[1])
-            row = None if trial is None else _gradient_of(trial.comparison, mode, name)
+            found = None if fed is None else self._run(fed[0], mode, fed[1])
+            row = None if found is None else _gradient_of(found, mode, name)
             if row is not None:
                 return self._through(mode, row)
         for given in reversed(self.graph.inputs):
@@ -239,15 +240,21 @@ class _Search:
             said = f"raises {failure.type} in {failure.phase}: {said}"
         return Localised(direction, mode, node.name, node.op, said[:300])
 
-    def _run(self, case: Case, mode: str, blobs: Mapping[str, Array] | None = None) -> Trial | None:
-        """The trial of a changed program in one mode; None where it gives no answer."""
+    def _run(
+        self, case: Case, mode: str, blobs: Mapping[str, Array] | None = None
+    ) -> Comparison | None:
+        """What one mode answers to a changed program; None where it gives no answer."""
+        given, pool = self.blobs if blobs is None else blobs, self.bench.pool
         try:
             check(case)
-            trial = self.bench.trial(case, self.blobs if blobs is None else blobs, modes=(mode,))
+            outcomes = {mode: pool.run(case, mode, blobs=given)}
+            if case.plan.gradient != "none":
+                outcomes[_DOUBLE] = pool.run(case, _DOUBLE, blobs=given)
+            comparison = self.bench.compare(case, given, outcomes)
         except (ConstraintViolated, InvalidGraph):
             return None
-        answered = trial.outcomes[mode].status is Status.OK and trial.comparison.referees
-        return trial if answered else None
+        answered = outcomes[mode].status is Status.OK and comparison.referees
+        return comparison if answered else None
 
 
 # ------------------------------------------------------------------------------------- programs

@@ -99,6 +99,31 @@ class Bench:
             trial = self._judge(case, blobs, outcomes, hung)
         return self._with_counterparts(trial, blobs, chosen) if trial.verdict.doubted else trial
 
+    def compare(
+        self,
+        case: Case,
+        blobs: Mapping[str, Array],
+        outcomes: Mapping[str, Outcome],
+        *,
+        hung: Mapping[str, float] | None = None,
+    ) -> Comparison:
+        """What was answered, with all that it is measured against."""
+        referees = referees_of(case, blobs)
+        documentation = _Documentation(self, case.graph)
+        frameworks = dict.fromkeys(framework_of(mode) for mode in outcomes)
+        return Comparison(
+            case,
+            outcomes,
+            referees,
+            documentation.lists_cpu,
+            documentation.promises_view,
+            self._gradients(case, blobs, outcomes) if referees else None,
+            hung=hung or {},
+            versions={
+                one: self.pool.versions(one).get(one, "") for one in frameworks if one != "numpy"
+            },
+        )
+
     def _judge(
         self,
         case: Case,
@@ -106,21 +131,7 @@ class Bench:
         outcomes: Mapping[str, Outcome],
         hung: Mapping[str, float],
     ) -> Trial:
-        referees = referees_of(case, blobs)
-        documentation = _Documentation(self, case.graph)
-        frameworks = dict.fromkeys(framework_of(mode) for mode in outcomes)
-        comparison = Comparison(
-            case,
-            outcomes,
-            referees,
-            documentation.lists_cpu,
-            documentation.promises_view,
-            self._gradients(case, blobs, outcomes) if referees else None,
-            hung=hung,
-            versions={
-                one: self.pool.versions(one).get(one, "") for one in frameworks if one != "numpy"
-            },
-        )
+        comparison = self.compare(case, blobs, outcomes, hung=hung)
         return Trial(case, comparison, judge(comparison), len(outcomes))
 
     def _confirmed_hangs(

@@ -14,6 +14,7 @@ from engine.explain import explained
 from engine.finding import Ablation
 from engine.ir.text import parse_case
 from engine.localisation import localised
+from engine.report import _labelled
 from engine.trial import Bench, Trial
 from engine.weighing import weighed
 from tests.engine.pretended import PretendedPool
@@ -193,6 +194,16 @@ def test_a_difference_that_vanishes_with_eager_rounding_is_labelled() -> None:
     assert found["option", "emulate_precision_casts"].result == "passes"
     assert found["option", "dynamic"].result == "fails"
     assert label(tuple(found.values())) == "vanishes with emulate_precision_casts"
+
+
+def test_title_and_verdict_carry_the_label() -> None:
+    trial, _ = failing(PretendedPool({"torch-inductor": {"sin": wrong_sin}}), HALF)
+    divergence = trial.verdict.divergences[0]
+    note = "vanishes with emulate_precision_casts"
+    title, verdict = _labelled(divergence, trial.case.graph, note)
+    assert title.endswith("torch.compile (inductor) gave wrong values, " + note)
+    assert verdict.endswith("; the difference " + note)
+    assert note not in "".join(_labelled(divergence, trial.case.graph, ""))
 
 
 def test_a_difference_that_vanishes_with_dynamic_extents_is_not_labelled() -> None:
