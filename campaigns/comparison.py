@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from campaigns.curves import OverRounds, over_rounds
+from campaigns.curves import OverRounds, curves
 from campaigns.figures import Figure, Series, bar_figure, line_figure
 from campaigns.found import Shared, findings_reader
 from campaigns.models import Campaign, Shard
@@ -223,7 +223,7 @@ def compare(first: Campaign, second: Campaign) -> Comparison:
 def _side(campaign: Campaign, buckets: int) -> Side:
     shards = tuple(campaign.shards.order_by("index").defer("checkpoint"))
     furthest = max((one.next_round for one in shards), default=0)
-    return Side(campaign, shards, over_rounds(campaign, rounds=furthest), buckets)
+    return Side(campaign, shards, curves(campaign, rounds=furthest).rounds, buckets)
 
 
 def _limit(campaign: Campaign) -> str:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from campaigns.models import HEARTBEAT_STALE, MOST_ROUNDS, Campaign, Shard, WorkerHeartbeat
 from engine.seeds import SEEDS
 
-__all__ = ["DEFAULT_SECONDS", "DISK_PER_ROUND", "Estimate", "SeedCost", "estimate"]
+__all__ = ["DEFAULT_SECONDS", "DISK_PER_ROUND", "Estimate", "SeedCost", "estimate", "workers_there"]
 
 # Where no round of a seed was recorded yet: what rounds took on a busy machine of two cores.
 DEFAULT_SECONDS = {"compact": 8.0, "full": 60.0}
@@ -97,18 +97,23 @@ def estimate(
     now: datetime | None = None,
 ) -> Estimate:
     """What a campaign of these seeds and limits will take. Three queries."""
-    now = now or timezone.now()
     speeds = _speeds()
-    alive = WorkerHeartbeat.objects.filter(last_seen__gt=now - HEARTBEAT_STALE).count()
-    there = alive or settings.WORKER_PROCESSES
+    there, is_alive = workers_there(now=now)
     live = [Campaign.Status.PENDING, Campaign.Status.RUNNING]
     return Estimate(
         seeds=tuple(_cost(seed, speeds, rounds, minutes) for seed in seeds),
         workers=there,
-        is_alive=alive > 0,
+        is_alive=is_alive,
         at_once=min(len(seeds), there, workers or there),
         others=Campaign.objects.filter(status__in=live).count(),
     )
+
+
+def workers_there(*, now: datetime | None = None) -> tuple[int, bool]:
+    """Workers that were heard of lately, else those that this machine would start; which it is."""
+    since = (now or timezone.now()) - HEARTBEAT_STALE
+    alive = WorkerHeartbeat.objects.filter(last_seen__gt=since).count()
+    return alive or settings.WORKER_PROCESSES, alive > 0
 
 
 def _speeds() -> dict[str, tuple[float, int]]:

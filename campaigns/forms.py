@@ -8,7 +8,6 @@ from difflib import get_close_matches
 from typing import Any
 
 from django import forms
-from django.conf import settings
 
 from campaigns.choices import (
     Preset,
@@ -21,7 +20,7 @@ from campaigns.choices import (
     seed_names,
     seed_texts,
 )
-from campaigns.estimates import Estimate, estimate
+from campaigns.estimates import Estimate, estimate, workers_there
 from campaigns.models import MOST_ROUNDS, Campaign
 from engine.executors.modes import MODES
 
@@ -34,6 +33,7 @@ _MOST_SEED = 2**31 - 1
 def preset_values(preset: Preset) -> dict[str, Any]:
     """What the form says at first for a preset."""
     seeds = preset_seeds(preset)
+    workers = workers_there()[0] if preset.hours else 1
     return {
         "name": preset.title,
         "seeds": seeds,
@@ -42,7 +42,7 @@ def preset_values(preset: Preset) -> dict[str, Any]:
         "pool": "full",
         "ops": "",
         "rounds": preset.rounds,
-        "minutes": preset.minutes(seeds=len(seeds), workers=settings.WORKER_PROCESSES),
+        "minutes": preset.minutes(seeds=len(seeds), workers=workers),
         "workers": None,
         "random_seed": secrets.randbelow(10**6),
         "preset": preset.key,

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from campaigns.comparison import compare
-from campaigns.curves import over_rounds
+from campaigns.curves import curves
 from campaigns.models import Campaign
 from tests import factories
 
@@ -87,7 +87,7 @@ def test_means_are_of_bins_of_all_shards() -> None:
     for shard in campaign.shards.all():
         for number in range(10):
             factories.mutant(shard=shard, round=number, accepted=number < 5, reward=float(number))
-    first, second = over_rounds(campaign, rounds=10)
+    first, second = curves(campaign, rounds=10).rounds
     assert (first.first, first.accepted, first.reward, first.rounds) == (0, 1.0, 2.0, 10)
     assert (second.first, second.accepted, second.reward, second.rounds) == (5, 0.0, 7.0, 20)
     assert second.seconds == pytest.approx(30.0)
@@ -138,3 +138,21 @@ def test_comparing_makes_the_same_number_of_queries_at_any_size(
         factories.finding(shard=first.shards.get())
         with django_assert_num_queries(5):
             compare(first, second)
+
+
+def test_long_campaigns_keep_their_ends_and_totals_in_few_points() -> None:
+    campaign = factories.campaign(shards=2)
+    for shard in campaign.shards.all():
+        for number in range(420):
+            factories.mutant(
+                shard=shard,
+                round=number,
+                findings=int(number == 400),
+                created_at=factories.days_ago(2 - number / 420),
+            )
+    drawn = curves(campaign, rounds=420)
+    assert len(drawn.rounds) <= 40
+    assert drawn.rounds[-1].rounds == drawn.time[-1].rounds == 840
+    assert drawn.rounds[-1].found == drawn.time[-1].found == 2
+    assert len(drawn.time) <= 130
+    assert [one.when for one in drawn.time] == sorted(one.when for one in drawn.time)

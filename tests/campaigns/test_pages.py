@@ -275,7 +275,7 @@ def test_pages_make_the_same_number_of_queries_at_any_size(
 
 
 # Session, user, the navigation's three, and the page's own.
-QUERIES = {"list": 7, "show": 14}
+QUERIES = {"list": 7, "show": 13}
 
 
 def test_speed_counts_the_last_minutes_only() -> None:
@@ -289,6 +289,6 @@ def test_speed_counts_the_last_minutes_only() -> None:
     progress = campaign_progress(campaign)
     assert progress.per_minute == pytest.approx(2.0)
     assert progress.seconds_left == pytest.approx(89 / 2 * 60)
-    assert [row.rounds for row in progress.rows] == [1, 11]
+    assert (progress.rows[0].rounds, progress.rows[-1].rounds) == (1, 11)
     assert progress.time_figure is not None
     assert progress.time_figure.rows[-1][1:] == ("11", "6", "0", "0")
