@@ -108,7 +108,8 @@ class _Ablator:
                 result, detail = ask()
             except EngineError as refusal:
                 result, detail = COULD_NOT, str(refusal)
-            yield Ablation(axis, setting, result, detail[:300])
+            lines = [line.strip() for line in detail.splitlines()]
+            yield Ablation(axis, setting, result, lines[0][:300] if lines else "")
 
     # ---- modes
     def _modes(self) -> Iterator[tuple[str, str, Callable[[], tuple[str, str]]]]:

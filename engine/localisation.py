@@ -84,7 +84,9 @@ class _Search:
             return self._first_output(mode, self.trial.comparison, "the only operator")
         if mode_named(mode).records and self._is_plain:
             return self._recorded(mode)
-        return self._returned(mode) or self._prefix(mode)
+        found = self._returned(mode)
+        # Where the gradient alone is wrong, shorter programs would tell no more.
+        return found if found or self.divergence.kind in _GRADIENTS else self._prefix(mode)
 
     @property
     def _is_plain(self) -> bool:
@@ -99,7 +101,7 @@ class _Search:
             said = _wrong(self.trial.comparison, 0, node, answer) if answer else ""
             if said:
                 return Localised("forward", mode, node.name, node.op, said)
-        return None
+        return self._first_output(mode, self.trial.comparison, "not while values are recorded")
 
     def _returned(self, mode: str) -> Localised | None:
         """The program with every value as an output."""

@@ -195,7 +195,12 @@ def _judged(error: Exception) -> Exception:
 
 def _compiled(run: Run, function: Callable[..., Any], counted: trace.Counted) -> Callable[..., Any]:
     torch._dynamo.reset()
-    backend: Any = "inductor" if run.mode == "inductor" else counted.aot_eager
+    return _with_settings(run, function, counted.aot_eager)
+
+
+def _with_settings(run: Run, function: Callable[..., Any], aot_eager: Any) -> Callable[..., Any]:
+    """The function compiled as the mode and its options say."""
+    backend: Any = "inductor" if run.mode == "inductor" else aot_eager
     settings = run.settings
     dynamic = bool(settings.pop("dynamic", False))
     made: Callable[..., Any] = torch.compile(
@@ -311,8 +316,7 @@ def _compiled_second(
     moving = [arguments[position] for position in positions]
     arguments += [_tensor(one) for one in run.cotangents]
     run.module.forward = run.module.forward._torchdynamo_orig_callable
-    chosen = "inductor" if run.mode == "inductor" else backend
-    compiled = torch.compile(second, backend=chosen, fullgraph=True, dynamic=False)
+    compiled = _with_settings(run, second, backend)
     return {name: _leaf(run, {}, one) for name, one in zip(wanted, compiled(arguments, moving))}
 
 
@@ -347,8 +351,7 @@ def _tangent(
     if run.mode == "aot":
         # jvp of a compiled function is not captured; jvp inside one is.
         run.module.forward = run.module.forward._torchdynamo_orig_callable
-        dynamic = bool(run.settings.get("dynamic", False))
-        derivative = torch.compile(derivative, backend=backend, fullgraph=True, dynamic=dynamic)
+        derivative = _with_settings(run, derivative, backend)
     return _leaf(run, {}, derivative(arguments, directions))
 
 
