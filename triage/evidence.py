@@ -54,6 +54,10 @@ class Quantity:
     figures: tuple[Figure, ...]
     sentence: str
 
+    @property
+    def has_wrong(self) -> bool:
+        return any(figure.is_over for figure in self.figures)
+
 
 def quantities(finding: Finding) -> tuple[Quantity, ...]:
     """What the referee weighed; those that somebody has wrong come first."""
@@ -64,7 +68,7 @@ def quantities(finding: Finding) -> tuple[Quantity, ...]:
         _quantity(call, name, kind, rows, finding.accused_modes)
         for (call, kind, name), rows in grouped.items()
     ]
-    return tuple(sorted(made, key=lambda one: not any(figure.is_over for figure in one.figures)))
+    return tuple(sorted(made, key=lambda one: not one.has_wrong))
 
 
 def _quantity(
@@ -94,7 +98,7 @@ def _judged(figures: Sequence[Figure]) -> str:
     over = [one.weighed for one in figures if one.is_over]
     within = [one.weighed for one in figures if not one.is_over]
     if not over:
-        return "Every mode is within what is allowed."
+        return "Every mode that answered is within what is allowed."
     worst = max(over, key=lambda row: math.inf if math.isnan(row.ratio) else row.ratio)
     names = words([row.mode for row in over])
     text = f"{names} {'is' if len(over) == 1 else 'are'} beyond what is allowed"

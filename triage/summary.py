@@ -71,9 +71,9 @@ def _reasons(finding: Finding, latest: Rerun | None) -> Iterator[str]:
     yield f"It reproduced {again.reproduced} of {again.attempts} times, each in a fresh process."
     if latest is not None:
         yield f"When last run again it {_past(latest.words)}."
-    judged = quantities(finding)
-    if judged:
-        yield judged[0].sentence
+    wrong = next((one for one in quantities(finding) if one.has_wrong), None)
+    if wrong is not None:
+        yield wrong.sentence
     elif agree := _agreeing(finding):
         yield f"{words(agree)} {'answers' if len(agree) == 1 else 'answer'} as expected."
     if meaning := ablation_sentence(finding):
@@ -136,7 +136,7 @@ def next_step(
         if status == _S.NEW:
             who = f"{bucket.assignee} has not" if bucket.assignee else "Nobody has"
             text = f"{who} judged this. {text}"
-        return NextStep(text, since, "Decide", "#decide")
+        return NextStep(text, since, "Decide", "#decide-title")
     if status == _S.CONFIRMED:
         return _report_step(record, reports, since)
     if status == _S.REPORTED:
@@ -150,7 +150,7 @@ def _report_step(
     draft = next((one for one in reports if one.status == _R.DRAFT), None)
     if any(one.upstream_url for one in reports):
         text = "Confirmed and filed. Set the status to reported."
-        return NextStep(text, since, "Decide", "#decide")
+        return NextStep(text, since, "Decide", "#decide-title")
     if draft is not None:
         text = "Confirmed, and a report is drafted. Read it, file it on the tracker, link it here."
         return NextStep(text, draft.updated_at, "Open the draft", draft.get_absolute_url())
@@ -158,7 +158,7 @@ def _report_step(
         return NextStep("Confirmed, but no finding is left to report.", since)
     url = reverse("triage:add-report", args=[record.uuid])
     text = "Confirmed. Draft a report in its tracker's form."
-    return NextStep(text, since, "Draft report", url, posts=True)
+    return NextStep(text, since, "Draft it", url, posts=True)
 
 
 def _upstream_step(reports: Sequence[Report], since: datetime | None) -> NextStep:

@@ -177,6 +177,49 @@ def test_everything_can_be_done_without_scripts(browser: Browser, live_server: L
     expect(page.locator(".head")).to_contain_text("Reported")
 
 
+def test_keys_walk_from_bucket_to_bucket(browser: Browser, live_server: LiveServer) -> None:
+    for title in ("one", "three", "two"):
+        factories.bucket(title=title)
+    page = open_page(browser, live_server)
+    page.goto("/triage/?sort=title")
+    page.get_by_role("link", name="one").click()
+    expect(page.locator("h1")).to_have_text("one")
+    for key, title in (("n", "three"), ("n", "two"), ("n", "two"), ("p", "three")):
+        page.wait_for_load_state("load")  # the script listens from then on
+        page.keyboard.press(key)
+        expect(page.locator("h1")).to_have_text(title)
+    expect(page.locator(".walk")).to_contain_text("2 of 3")
+
+
+def test_result_of_a_rerun_comes_in_by_itself(browser: Browser, live_server: LiveServer) -> None:
+    record = factories.finding()
+    page = open_page(browser, live_server)
+    page.goto(record.get_absolute_url())
+    page.get_by_role("button", name="Run again", exact=True).click()
+    said = page.locator("#rerun [role=status]")
+    expect(said).to_contain_text("waits for a worker")
+    rerun = record.reruns.get()
+    result = {"reason": "", "seconds": 2.0, "output": "AssertionError", "returncode": 1}
+    rerun.results = [{"ending": "reproduced", **result}]
+    rerun.state, rerun.attempts = "finished", 1
+    rerun.save()
+    expect(said).to_contain_text("Reproduced 1 of 1", timeout=20_000)
+    assert page.locator("[data-poll]").count() == 0
+    page.get_by_text("What it printed last").click()
+    expect(said.locator("pre")).to_have_text("AssertionError")
+
+
+def test_rerun_needs_no_scripts(browser: Browser, live_server: LiveServer) -> None:
+    record = factories.finding()
+    page = open_page(browser, live_server, scripts=False)
+    page.goto(record.get_absolute_url())
+    page.get_by_role("button", name="Run again", exact=True).click()
+    expect(page.locator("#rerun [role=status]")).to_contain_text("waits for a worker")
+    page.get_by_role("link", name="Reload").click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#rerun [role=status]")).to_contain_text("Cancelled")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_pages_have_no_serious_accessibility_fault(
     browser: Browser, live_server: LiveServer, theme: str
@@ -185,6 +228,8 @@ def test_pages_have_no_serious_accessibility_fault(
     shard = factories.shard(campaign=campaign, recorded_rounds=1, rejected_reasons={"no": 2})
     factories.mutant(shard=shard, round=0)
     report = factories.report(bucket=factories.bucket(shard=shard))
+    factories.rerun(finding=report.finding, endings=["reproduced", "passed", "could not run"])
+    report.bucket.notes.create(text="a", author=factories.user())
     page = open_page(browser, live_server)
     page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
     paths = [

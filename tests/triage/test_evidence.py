@@ -48,7 +48,7 @@ def test_quantities_that_somebody_has_wrong_come_first() -> None:
         ("v0", "value", 0),
         ("x", "gradient", 1),
     ]
-    assert shown[1].sentence == "Every mode is within what is allowed."
+    assert shown[1].sentence == "Every mode that answered is within what is allowed."
 
 
 @pytest.mark.parametrize("ratio", [inf, nan])
