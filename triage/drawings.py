@@ -20,7 +20,7 @@ from django.utils.safestring import SafeString, mark_safe
 __all__ = ["VERSION", "drawing", "drawing_key"]
 
 # To be raised whenever the layout or the drawing changes.
-VERSION = 2
+VERSION = 3
 _KEPT = 16
 
 

@@ -22,6 +22,8 @@ _GAP_X, _GAP_Y = 26.0, 44.0
 _DUMMY = 8.0
 _LABEL_HEIGHT = 14
 _SWEEPS = 6
+# Rows on either side whose mean place is taken for the drift of a deep graph.
+_PLUMB = 24
 _POINTS = 72.0
 _SECONDS = 20
 # How hard an edge from something that only one box uses pulls, against 1 for any other.
@@ -295,7 +297,21 @@ def _columns(net: _Net) -> list[float]:
             spots = _separated(wanted, widths, firm)
             for one, spot in zip(row, spots, strict=True):
                 x[one] = spot
-    return x
+    return _plumb(net, x)
+
+
+def _plumb(net: _Net, x: Sequence[float]) -> list[float]:
+    """The same without the drift to one side that adds up in deep graphs: each row moves by the
+    mean of the rows round it."""
+    sums = list(itertools.accumulate((sum(x[one] for one in row) for row in net.rows), initial=0.0))
+    counts = list(itertools.accumulate((len(row) for row in net.rows), initial=0))
+    moved = list(x)
+    for place, row in enumerate(net.rows):
+        first, last = max(0, place - _PLUMB), min(len(net.rows), place + _PLUMB + 1)
+        drift = (sums[last] - sums[first]) / (counts[last] - counts[first])
+        for one in row:
+            moved[one] -= drift
+    return moved
 
 
 def _separated(

@@ -40,7 +40,12 @@
       top: (y - whole.y) * scale - pane.clientHeight / 2,
       behavior: smooth && !calm.matches ? "smooth" : "auto",
     });
-    const spot = (node) => { const m = node.transform.baseVal.consolidate().matrix; return [m.e, m.f]; };
+    const spot = (node) => {
+      const moved = node.transform.baseVal.consolidate()?.matrix;
+      if (moved) return [moved.e, moved.f];
+      const box = node.getBBox(); // an edge
+      return [box.x + box.width / 2, box.y + box.height / 2];
+    };
     const inSight = (node) => {
       const area = pane.getBoundingClientRect(), box = node.getBoundingClientRect();
       return box.left > area.left && box.right < area.right && box.top > area.top && box.bottom < area.bottom;
@@ -55,7 +60,7 @@
         if (spots.length) centre(mean(spots.map((one) => one[0])), mean(spots.map((one) => one[1])));
         else centre(whole.x + wide / 2, whole.y);
       }
-      const chosen = svg.querySelector(".g-node.chosen");
+      const chosen = svg.querySelector(".chosen");
       if (chosen) centre(...spot(chosen));
       remember();
     };
@@ -178,7 +183,7 @@
     if (last?.drawn === drawn) {
       resize(last.scale);
       pane.scrollTo(last.left, last.top);
-      const chosen = svg.querySelector(".g-node.chosen");
+      const chosen = svg.querySelector(".chosen");
       if (chosen && !inSight(chosen)) centre(...spot(chosen), true);
     } else {
       begin();
