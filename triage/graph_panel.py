@@ -25,7 +25,16 @@ from triage import layout
 from triage.diff import Details, Difference, one_graph
 from triage.drawings import drawing, drawing_key
 from triage.folding import HOPS, Fold, Folding, fold
-from triage.lineage import ALL, Comparison, Facts, comparisons, stages, whole_way
+from triage.lineage import (
+    ALL,
+    ROUND,
+    Comparison,
+    Facts,
+    comparisons,
+    round_length,
+    stages,
+    whole_way,
+)
 from triage.picture import HERE, draw, edge_id, standalone
 
 if TYPE_CHECKING:
@@ -44,6 +53,7 @@ __all__ = [
 
 _NEAR = 2
 _HITS = 40
+_STAGES = 7
 _OURS = ("step", "hops", "open", "node", "edge", "find", "rows")
 _ROWS = ("changed", "shown", "all")
 
@@ -98,12 +108,16 @@ class View:
 
 @dataclass(frozen=True)
 class Stage:
-    """One mutation on the way. `query` is "" where it was not recorded."""
+    """One mutation on the way, or several. `query` is "" where it was not recorded."""
 
     name: str
-    mutator: str
+    text: str
     query: str
     is_shown: bool
+
+    @property
+    def is_numbered(self) -> bool:
+        return self.name.isdigit()
 
 
 @dataclass(frozen=True)
@@ -315,6 +329,17 @@ class Panel:
         return there[now + step]
 
     @property
+    def stages_at_once(self) -> tuple[Stage, ...]:
+        """Those that are always in sight: all of a short way, else where one is and the ends."""
+        if len(self.stages) <= _STAGES:
+            return self.stages
+        return tuple(one for one in self.stages if one.is_shown or not one.is_numbered)
+
+    @property
+    def mutations(self) -> int:
+        return sum(one.is_numbered for one in self.stages)
+
+    @property
     def lacks_steps(self) -> bool:
         return any(not one.query for one in self.stages)
 
@@ -372,7 +397,7 @@ def diff_panel(
     at_hand = {one.name: one for one in steps}
     try:
         wanted = at_hand.get(view.step, steps[-1])
-        if view.step == ALL and len(steps) > 1:
+        if view.step == ALL and _leads_further(finding, steps):
             wanted = whole_way(steps)
         return Panel(
             view,
@@ -414,10 +439,21 @@ def _stages(
         )
         for name, mutator in stages(finding)
     ]
-    if len(at_hand) > 1:
-        query = view.query(without=forgotten, step=ALL)
-        found.append(Stage(ALL, "seed to mutant", query, shown == ALL))
+    more = {ROUND: f"this round, {round_length(finding)} mutations"} if ROUND in at_hand else {}
+    if _leads_further(finding, list(at_hand.values())):
+        numbered = len(at_hand) - len(more)
+        whole = numbered == len(finding.lineage)
+        more[ALL] = "seed to mutant" if whole else f"all {numbered} recorded"
+    for name, text in more.items():
+        query = view.query(without=forgotten, step=name)
+        found.append(Stage(name, text, query, name == shown))
     return tuple(found)
+
+
+def _leads_further(finding: Finding, steps: Sequence[Comparison]) -> bool:
+    """Whether the steps at hand say more than what the last round did."""
+    numbers = [int(one.name) for one in steps if one.name != ROUND]
+    return bool(numbers) and min(numbers) <= len(finding.lineage) - round_length(finding)
 
 
 def program_panel(

@@ -11,9 +11,20 @@ from engine.ir.text import parse_case, parse_graph, print_graph
 from engine.ir.types import Type
 from triage.window import shared_window
 
-__all__ = ["ALL", "Comparison", "comparisons", "composed", "graph_of", "stages", "whole_way"]
+__all__ = [
+    "ALL",
+    "ROUND",
+    "Comparison",
+    "comparisons",
+    "composed",
+    "graph_of",
+    "round_length",
+    "stages",
+    "whole_way",
+]
 
-ALL = "all"
+ALL, ROUND = "all", "round"
+_TOGETHER = " + "
 Facts = Mapping[str, Mapping[str, str]]
 
 
@@ -21,8 +32,9 @@ Facts = Mapping[str, Mapping[str, str]]
 class Comparison:
     """Two graphs as text, and facts of their values where they are known.
 
-    `name`: number of the mutation in the lineage, from "1", or `ALL` for the seed against the
-    mutant. `changed`: names of nodes in `after` that were touched.
+    `name`: number of the mutation in the lineage, from "1"; `ROUND` for all mutations of the last
+    round, `ALL` for the seed against the mutant. `changed`: names of nodes in `after` that were
+    touched.
     """
 
     name: str
@@ -47,20 +59,26 @@ def stages(finding: Finding) -> tuple[tuple[str, str], ...]:
     return tuple((str(place), name) for place, name in enumerate(names, start=1))
 
 
-def comparisons(finding: Finding) -> tuple[Comparison, ...]:
-    """Each step at hand, oldest first.
+def round_length(finding: Finding) -> int:
+    """How many mutations the last round made: a round may make several, which it names together."""
+    names = finding.mutator.split(_TOGETHER)
+    return len(names) if finding.lineage[-len(names) :] == tuple(names) else 1
 
-    The last mutation is always there where the finding has graphs, and it alone has facts.
+
+def comparisons(finding: Finding) -> tuple[Comparison, ...]:
+    """Each mutation at hand, oldest first, then the last round where that made several.
+
+    What the last round did is always there where the finding has graphs, and it alone has facts.
     """
     steps = _numbered(finding)
-    last = max(len(finding.lineage), 1)
     shown = {
         place: Comparison(str(place), step.mutator, step.before, step.after, step.changed)
         for place, step in steps.items()
     }
     if finding.parent_text and finding.mutant_text:
-        shown[last] = Comparison(
-            str(last),
+        last, alone = max(len(finding.lineage), 1), round_length(finding) == 1
+        shown[last if alone else last + 1] = Comparison(
+            str(last) if alone else ROUND,
             finding.mutator,
             finding.parent_text,
             finding.mutant_text,

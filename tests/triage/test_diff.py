@@ -164,6 +164,22 @@ def test_stepper_goes_along_the_mutations() -> None:
     assert panel("step=9", steps=(first,)).stages[1].is_shown
 
 
+def test_long_way_shows_where_one_is_and_its_ends() -> None:
+    steps = tuple(Step(f"m{index}", PARENT, MUTANT, ()) for index in range(4, 10))
+    lineage = tuple(f"m{index}" for index in range(10))
+    fields = {"steps": steps, "lineage": lineage, "mutator": "m8 + m9"}
+    assert [one.text for one in panel(**fields).stages_at_once] == [
+        "this round, 2 mutations",
+        "all 6 recorded",
+    ]
+    shown = panel("step=5", **fields)
+    assert [one.name for one in shown.stages_at_once] == ["5", "round", "all"]
+    assert shown.mutations == 10
+    # Steps of the last round alone say no more than the round does.
+    alone = panel(**{**fields, "steps": steps[-2:]})
+    assert [one.name for one in alone.stages if one.query] == ["9", "10", "round"]
+
+
 def test_folds_open_and_close_by_their_links() -> None:
     shown = long_panel()
     (_, first), (_, second) = shown.closed

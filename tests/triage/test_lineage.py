@@ -5,7 +5,7 @@ from dataclasses import replace
 from engine.finding import Finding, Step
 from engine.ir.text import parse_graph
 from tests.factories import MUTANT, PARENT, engine_finding
-from triage.lineage import ALL, comparisons, composed, stages, whole_way
+from triage.lineage import ALL, ROUND, comparisons, composed, round_length, stages, whole_way
 
 GIVEN = "input {}: float32[2] = normal(seed=0, mean=0.0, std=1.0)"
 
@@ -98,3 +98,20 @@ def test_one_mutation_needs_no_lineage() -> None:
     finding = engine_finding(lineage=(), parent_text=PARENT, mutant_text=MUTANT)
     assert [one.name for one in comparisons(finding)] == ["1"]
     assert stages(finding) == (("1", "insert_unary.exp"),)
+
+
+def test_round_of_several_mutations_is_a_comparison_of_its_own() -> None:
+    whole = {"parent_text": FIRST.before, "mutant_text": SECOND.after}
+    finding = two_steps(mutator="one + two", **whole)
+    found = comparisons(finding)
+    assert round_length(finding) == 2
+    assert [one.name for one in found] == ["1", "2", ROUND]
+    assert [bool(one.facts_after) for one in found] == [False, False, True]
+    assert found[1].after == SECOND.after
+    # What adds up already is not added twice.
+    assert composed(found) == composed(found[:2])
+
+
+def test_name_that_only_looks_like_several_is_one() -> None:
+    finding = two_steps(mutator="left + two")
+    assert round_length(finding) == 1
