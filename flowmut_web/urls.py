@@ -17,6 +17,7 @@ from triage.api import (
     ReportViewSet,
     RerunViewSet,
     SavedViewViewSet,
+    ScoreboardView,
     SuppressionViewSet,
     UndoView,
 )
@@ -30,6 +31,7 @@ log_in_urls = [
 
 api_urls = [
     path("token/", obtain_auth_token, name="api-token"),
+    path("scoreboard/", ScoreboardView.as_view(), name="api-scoreboard"),
     path("undo/<uuid:batch>/", UndoView.as_view(), name="api-undo"),
     path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
     path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api-schema"), name="api-docs"),

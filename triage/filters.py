@@ -180,7 +180,7 @@ class BucketFilter(django_filters.FilterSet):
                 | Q(uuid__in=_uuids(word))
                 | Exists(FindingRecord.objects.filter(bucket=mine, key__icontains=word))
                 | Exists(Facet.objects.filter(bucket=mine, value__icontains=word))
-                | Exists(Note.objects.filter(bucket=mine, text__icontains=word))
+                | Exists(Note.objects.filter(bucket=mine, deleted_in=None, text__icontains=word))
             )
         return rows
 

@@ -177,6 +177,7 @@ class BulkForm(AssignForm):
     everything = forms.BooleanField(required=False)
     matching = forms.IntegerField(required=False, min_value=0)
     to = forms.ChoiceField(choices=Bucket.Status, required=False)
+    false_alarm = forms.ChoiceField(choices=[("", ""), *Bucket.FalseAlarm.choices], required=False)
     name = forms.CharField(max_length=40, required=False)
     why = forms.CharField(max_length=500, required=False)
 

@@ -70,6 +70,7 @@ def list_buckets(request: HttpRequest) -> HttpResponse:
         "columns": _columns(request.GET),
         "query": _first_page(request.GET).urlencode(),
         "statuses": Bucket.Status.choices,
+        "false_alarms": Bucket.FalseAlarm.choices,
         "team": team,
         "views": inbox_selectors.inbox_views(who, request.GET),
     }
@@ -123,7 +124,13 @@ def _change(buckets: Iterable[Bucket], data: dict[str, Any], request: HttpReques
     who, names = person(request), data["name"].split(",")
     match data["action"]:
         case "move":
-            return services.move_buckets(buckets, to=data["to"], who=who, why=data["why"])
+            return services.move_buckets(
+                buckets,
+                to=data["to"],
+                why=data["why"],
+                false_alarm=data["false_alarm"],
+                who=who,
+            )
         case "assign":
             return services.assign_buckets(buckets, assignee=data["assignee"], who=who)
         case "label":

@@ -317,10 +317,13 @@ def test_bulk_action_on_all_that_match_stops_where_their_number_has_changed(
 def test_bulk_action_keeps_the_reason_and_is_undone_as_one(client: Client, person: User) -> None:
     buckets = [factories.bucket() for _ in range(3)]
     picked = [one.uuid for one in buckets]
-    given = {"action": "move", "to": "false_alarm", "why": "ties", "picked": picked}
+    given = {"action": "move", "to": "false_alarm", "false_alarm": "tie", "why": "ties"}
+    given["picked"] = picked
     page = client.post("/triage/change/", given, follow=True).content.decode()
     assert "3 buckets changed." in page
-    assert {one.status_reason for one in Bucket.objects.all()} == {"ties"}
+    assert {(one.status_reason, one.false_alarm) for one in Bucket.objects.all()} == {
+        ("ties", "tie")
+    }
     undo = page.split('action="/triage/undo/')[1].split('"')[0]
     page = client.post(f"/triage/undo/{undo}", follow=True).content.decode()
     assert "Undone for 3 buckets." in page

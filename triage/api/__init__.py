@@ -1,5 +1,6 @@
 """REST API of triage: what its pages show and do, with the inbox's filters."""
 
+from triage.api.board import ScoreboardView
 from triage.api.buckets import BucketViewSet
 from triage.api.findings import FindingViewSet, RerunViewSet
 from triage.api.reports import ReportViewSet
@@ -13,6 +14,7 @@ __all__ = [
     "ReportViewSet",
     "RerunViewSet",
     "SavedViewViewSet",
+    "ScoreboardView",
     "SuppressionViewSet",
     "UndoView",
 ]

@@ -13,9 +13,9 @@ from triage.services import allowed_moves
 
 __all__ = [
     "BucketDetailSerializer",
+    "BucketEventSerializer",
     "BucketSerializer",
     "ChangedBucketSerializer",
-    "EventSerializer",
     "MenuSerializer",
     "NoteSerializer",
     "RulePlanSerializer",
@@ -123,7 +123,7 @@ class ChangedBucketSerializer(BucketSerializer):
         return str(self.context["batch"])
 
 
-class EventSerializer(serializers.ModelSerializer[BucketEvent]):
+class BucketEventSerializer(serializers.ModelSerializer[BucketEvent]):
     """A line of the history. `who` is null where a machine did it; `other`: another bucket."""
 
     who = serializers.SlugRelatedField[Any](slug_field="username", read_only=True)
@@ -152,7 +152,7 @@ class NoteSerializer(serializers.ModelSerializer[Note]):
 
     class Meta:
         model = Note
-        fields = ["id", "author", "text", "created_at"]
+        fields = ["id", "author", "text", "created_at", "edited_at"]
         read_only_fields = fields
 
 

@@ -30,9 +30,9 @@ from triage.api.bucket_forms import (
 )
 from triage.api.bucket_rows import (
     BucketDetailSerializer,
+    BucketEventSerializer,
     BucketSerializer,
     ChangedBucketSerializer,
-    EventSerializer,
     MenuSerializer,
     NoteSerializer,
     RulePlanSerializer,
@@ -140,12 +140,12 @@ class BucketViewSet(viewsets.ReadOnlyModelViewSet[Bucket]):
         rows = rows.defer("data").order_by("minimised_nodes", "-created_at", "-id")
         return self._page(rows, FindingRowSerializer)
 
-    @extend_schema(filters=False, responses=EventSerializer(many=True))
+    @extend_schema(filters=False, responses=BucketEventSerializer(many=True))
     @action(detail=True, filter_backends=[])
     def history(self, request: Request, uuid: str) -> Response:
         """Who changed what and why, the newest first."""
         events = self.get_object().events.select_related("who", "other")
-        return self._page(events.order_by("-created_at", "-id"), EventSerializer)
+        return self._page(events.order_by("-created_at", "-id"), BucketEventSerializer)
 
     @extend_schema(filters=False, responses=SimilarSerializer(many=True))
     @action(detail=True, pagination_class=None, filter_backends=[])
@@ -194,11 +194,26 @@ class BucketViewSet(viewsets.ReadOnlyModelViewSet[Bucket]):
     def notes(self, request: Request, uuid: str) -> Response:
         """Its notes, the oldest first; or write one."""
         if request.method == "GET":
-            rows = self.get_object().notes.select_related("author")
+            rows = self.get_object().notes.filter(deleted_in=None).select_related("author")
             return Response(NoteSerializer(rows, many=True).data)
         given = checked(NewNoteSerializer(data=request.data))
         note = services.add_note(self._standing(), who=person(request), **given)
         return Response(NoteSerializer(note).data, status=201)
+
+    @extend_schema(methods=["PATCH"], request=NewNoteSerializer, responses=NoteSerializer)
+    @extend_schema(methods=["DELETE"], request=None, responses=DoneSerializer)
+    @action(detail=True, methods=["patch", "delete"], url_path=r"notes/(?P<note>\d+)")
+    def note(self, request: Request, uuid: str, note: str) -> Response:
+        """Write a note of yours anew, or delete it; the batch brings it back."""
+        who = person(request)
+        mine = self.get_object().notes.filter(pk=int(note), author=who, deleted_in=None)
+        found = mine.select_related("bucket").first()
+        if found is None:
+            raise NotFound
+        if request.method == "DELETE":
+            return Response(DoneSerializer(services.delete_note(found, who=who)).data)
+        given = checked(NewNoteSerializer(data=request.data))
+        return Response(NoteSerializer(services.edit_note(found, who=who, **given)).data)
 
     @extend_schema(request=None, responses=BucketSerializer)
     @action(detail=True, methods=["post"], url_path="clear-flag")
