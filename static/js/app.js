@@ -78,6 +78,7 @@
 
   // ---- what only scripts can do is shown by scripts
   const dress = (root) => {
+    all("[data-when]", root).forEach(showWhen);
     all("[data-copy], [data-pick-all], [data-shown-by-script], [data-show-keys], .tools", root).forEach((one) => { one.hidden = false; });
     all("[data-hidden-by-script]", root).forEach((one) => { one.hidden = true; });
     all("[data-chooses]", root).forEach(showChosen);
