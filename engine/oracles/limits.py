@@ -9,14 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
-from engine.executors.outcome import Array
 from engine.ir.graph import Node
-from engine.ir.types import Dense, is_float
 from engine.oracles.comparison import BASELINE, Comparison
-from engine.oracles.numeric import greatest_of
-from engine.oracles.referee import as_float64
+from engine.oracles.undefined import overflows_on_the_way
 from engine.oracles.verdict import Divergence, Kind
 
 __all__ = ["LIMITS", "KnownLimit", "limit_of"]
@@ -77,26 +72,21 @@ def _is_written_in_place(comparison: Comparison, divergence: Divergence) -> bool
     return any(node.writes for node in _nodes_before(comparison, divergence))
 
 
-def _overflows_on_the_way(comparison: Comparison, divergence: Divergence) -> bool:
-    """Whether eager mode itself has an infinity or NaN there, from operands whose squares or cubes
-    leave the range of their dtype."""
+def _is_added_into(comparison: Comparison, divergence: Divergence) -> bool:
+    graph = comparison.case.graph
+    return any(
+        node.op == "index_add" and divergence.value in comparison.needed_for(node.operands[0] or "")
+        for node in graph.nodes
+    )
+
+
+def _overflows(comparison: Comparison, divergence: Divergence) -> bool:
+    """Whether eager mode itself is wrong, where a number's square or cube leaves its range."""
     if BASELINE["torch"] not in divergence.modes or divergence.call >= len(comparison.referees):
         return False
     referee = comparison.referees[divergence.call]
-    types = referee.case.graph.types
-    for node in _nodes_before(comparison, divergence):
-        for name in node.operands:
-            declared = types[name] if name else None
-            if name and isinstance(declared, Dense) and is_float(declared.dtype):
-                finite = _finite(referee.exact[name])
-                if (finite > greatest_of(declared.dtype) ** (1 / 3)).any():
-                    return bool(np.isfinite(as_float64(referee.exact[divergence.value])).all())
-    return False
-
-
-def _finite(array: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    wide = np.abs(as_float64(array))
-    return np.asarray(wide[np.isfinite(wide)])
+    needed = comparison.needed_for(divergence.value)
+    return overflows_on_the_way(referee.case.graph, referee, needed)
 
 
 _ACCURACY = "docs.pytorch.org/docs/stable/notes/numerical_accuracy.html"
@@ -116,9 +106,18 @@ LIMITS: tuple[KnownLimit, ...] = (
         holds=_is_written_in_place,
     ),
     KnownLimit(
+        name="mindspore: index_add adds into its operand",
+        framework="mindspore",
+        kinds=(Kind.INPUT_CHANGED,),
+        says="Add the elements of input `y` into input `x` along the given axis and indices.",
+        source="mindspore.ops.index_add",
+        expires="2.11",
+        holds=_is_added_into,
+    ),
+    KnownLimit(
         name="torch: intermediate overflow in every mode",
         framework="torch",
-        kinds=(Kind.NONFINITE,),
+        kinds=(Kind.NONFINITE, Kind.VALUES),
         says=(
             "When inputs contain large values such that intermediate results may overflow the range"
             " of the used datatype, the end result may overflow too, even though it is"
@@ -126,6 +125,6 @@ LIMITS: tuple[KnownLimit, ...] = (
         ),
         source=f"{_ACCURACY}, Extremal values",
         expires="2.14",
-        holds=_overflows_on_the_way,
+        holds=_overflows,
     ),
 )

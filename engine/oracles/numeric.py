@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.executors.outcome import Array
-from engine.ir.types import COMPLEX, is_float, numpy_dtype
+from engine.ir.types import COMPLEX, is_float
 from engine.oracles.referee import Floats, Referee, as_float64, distance
+from engine.oracles.undefined import greatest_of
 
 __all__ = [
     "ACCUMULATING_MARGIN",
@@ -21,7 +22,6 @@ __all__ = [
     "asserted_tolerance",
     "gap",
     "grade_of",
-    "greatest_of",
     "nonfinite_classes",
     "tolerance_of",
 ]
@@ -56,7 +56,7 @@ class Gap:
     `nonfinite`: elements whose class (finite, NaN, +Inf, -Inf) is wrong although neither rounding
     nor overflow explains it. `worst`: index of the worst element. `excused`: greatest error that
     only the noise floor excuses, 0 where there is none, inf for a wrong class; `floor`: how far
-    float64 itself moves there.
+    float64 itself moves there; `beyond`: that error in units of the tolerance.
     """
 
     units: float
@@ -65,6 +65,7 @@ class Gap:
     worst: tuple[int, ...]
     excused: float = 0.0
     floor: float = 0.0
+    beyond: float = 0.0
 
     @property
     def counts(self) -> bool:
@@ -122,8 +123,11 @@ def gap(answer: Array, dtype: str, referee: Referee, name: str) -> Gap | None:
             limit > 0, error / np.where(limit > 0, limit, 1), np.where(error > 0, 2.0, 0)
         )
         units, worst = _greatest(ratio, finite)
-        excused = _excused(referee, name, classes, exact, floor, dtype)
-        wrong = (classes != wanted) & ~excused
+        other = (classes != wanted) & ~_overflows(exact, dtype)
+        unclear = other & np.isinf(floor)
+        # What NumPy has too in the working dtype is right after all.
+        working = nonfinite_classes(as_float64(referee.working[name]))
+        wrong = other & ~unclear & (working != classes)
     count = int(wrong.sum())
     if count:
         first = np.argwhere(wrong)
@@ -131,12 +135,14 @@ def gap(answer: Array, dtype: str, referee: Referee, name: str) -> Gap | None:
     raw = _at(error, worst)
     if units > 1 or count:
         return Gap(units, raw, count, worst)
-    if (classes != wanted).any():
-        return Gap(units, raw, 0, worst, np.inf, np.inf)
+    if unclear.any():
+        return Gap(units, raw, 0, worst, np.inf, np.inf, np.inf)
     _, place = _greatest(np.where(error > allowed, error, 0.0), finite)
-    if not _at(error, place) > _at(allowed, place):
+    excused, tolerated = _at(error, place), _at(allowed, place)
+    if not excused > tolerated:
         return Gap(units, raw, 0, worst)
-    return Gap(units, raw, 0, worst, _at(error, place), _at(floor, place))
+    beyond = excused / tolerated if tolerated else np.inf
+    return Gap(units, raw, 0, worst, excused, _at(floor, place), beyond)
 
 
 def grade_of(magnitude: Floats) -> Floats:
@@ -170,24 +176,11 @@ def _magnitude(exact: Floats, dtype: str) -> Floats:
     return np.broadcast_to(np.hypot(exact[..., :1], exact[..., 1:]), exact.shape)
 
 
-def _excused(
-    referee: Referee, name: str, classes: Classes, exact: Floats, floor: Floats, dtype: str
-) -> npt.NDArray[np.bool_]:
-    """Where a wrong class says nothing: NumPy in the working dtype has it too, rounding reaches it,
-    or the exact value does not fit the dtype."""
-    working = nonfinite_classes(as_float64(referee.working[name]))
-    excused = (working == classes) | np.isinf(floor)
-    if is_float(dtype):
-        greatest = greatest_of(dtype)
-        excused |= np.abs(exact) > greatest / 4
-    return np.asarray(excused)
-
-
-def greatest_of(dtype: str) -> float:
-    """The greatest finite number of a floating dtype."""
-    import ml_dtypes  # the only finfo that knows bfloat16
-
-    return float(ml_dtypes.finfo(numpy_dtype(dtype)).max)  # type: ignore[no-untyped-call]
+def _overflows(exact: Floats, dtype: str) -> npt.NDArray[np.bool_]:
+    """Where the exact value does not fit the dtype."""
+    if not is_float(dtype):
+        return np.zeros(exact.shape, dtype=np.bool_)
+    return np.asarray(np.isfinite(exact) & (np.abs(exact) > greatest_of(dtype) / 4))
 
 
 def _typical(floor: Floats) -> float:

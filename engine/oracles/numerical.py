@@ -10,7 +10,7 @@ import numpy as np
 from engine.executors.outcome import Answer, Array, CallAnswer
 from engine.ir.types import Dense, Type, is_float
 from engine.oracles.comparison import BASELINE, Comparison, framework_of
-from engine.oracles.keys import normalise
+from engine.oracles.keys import form_name, normalise
 from engine.oracles.numeric import (
     ACCUMULATING_MARGIN,
     CLEARLY,
@@ -22,10 +22,14 @@ from engine.oracles.numeric import (
     tolerance_of,
 )
 from engine.oracles.referee import Referee, as_float64, distance
-from engine.oracles.undefined import branches_on_nan
+from engine.oracles.undefined import branches_on_nan, overflows_on_the_way
 from engine.oracles.verdict import Divergence, Doubt, Kind
 
 __all__ = ["gradients", "metadata", "values"]
+
+
+# How many times the tolerance an answer may be off before it says nothing even of those that agree.
+_HOPELESS = 1e3
 
 
 def metadata(comparison: Comparison) -> Iterator[Divergence | str]:
@@ -162,7 +166,7 @@ def values(comparison: Comparison) -> Iterator[Divergence | str]:
                 name,
                 (Kind.VALUES, Kind.NONFINITE),
                 second=call > 0,
-                loose_nan=name in branches_on_nan(graph, referee),
+                referee=referee,
             ):
                 if not isinstance(said, Divergence):
                     yield said
@@ -179,8 +183,11 @@ def values(comparison: Comparison) -> Iterator[Divergence | str]:
 def _ill_conditioned(name: str, gaps: Mapping[str, Gap]) -> Iterator[str]:
     """Where a difference beyond the default tolerance says nothing, every mode's error is shown."""
     excused = [found for found in gaps.values() if found.excused and not found.counts]
+    errors = [found.excused for found in gaps.values()]
     if not excused:
         return
+    if max(errors) <= 1.01 * min(errors) and max(one.beyond for one in excused) < _HOPELESS:
+        return  # all are off alike, and not by much
     shown = ", ".join(
         f"{mode} by {found.excused:.3g}" if found.excused else f"{mode} by no more than is allowed"
         for mode, found in gaps.items()
@@ -240,7 +247,7 @@ def _accuse(
     kinds: tuple[Kind, Kind],
     *,
     second: bool = False,
-    loose_nan: bool = False,
+    referee: Referee | None = None,
 ) -> Iterator[Divergence | str]:
     agreeing = {mode for mode, found in gaps.items() if not found.counts}
     for framework in comparison.frameworks():
@@ -261,10 +268,16 @@ def _accuse(
                 accused.append(mode)
             else:
                 accused.append(mode)
+        loose_nan = referee and name in branches_on_nan(comparison.case.graph, referee)
         if loose_nan and comparison.all_accused(framework, accused):
             if accused:
                 yield f"{name}: what a formula with an otherwise makes of NaN is not agreed on"
             continue
+        if referee and accused and comparison.all_accused(framework, accused):
+            composed = _composed_overflow(comparison, framework, referee, name)
+            if composed:
+                yield f"{name}: {composed} is written as several calls, between which it overflows"
+                continue
         unpromised = comparison.unpromised_views(framework, name) if accused else ()
         if unpromised and comparison.all_accused(framework, accused):
             yield f"{name}: {framework} does not promise that {unpromised[0]} is a view"
@@ -282,6 +295,19 @@ def _accuse(
                 errors=tuple((mode, found.units) for mode, found in gaps.items()),
                 worst=gaps[worst].worst,
             )
+
+
+def _composed_overflow(comparison: Comparison, framework: str, referee: Referee, name: str) -> str:
+    """The operator, written as a composition of calls, that numbers beyond a cube root of their
+    range are given on the way to a value: what overflows between the calls is our doing."""
+    graph = referee.case.graph
+    needed = comparison.needed_for(name)
+    composed = {
+        node.name: node.op
+        for node in graph.nodes
+        if node.name in needed and form_name(graph, node, framework).startswith("composed")
+    }
+    return next(iter(composed.values())) if overflows_on_the_way(graph, referee, composed) else ""
 
 
 def _evidence(gaps: Mapping[str, Gap], accused: list[str], agreeing: set[str]) -> tuple[str, ...]:

@@ -8,18 +8,24 @@ to one place, and what becomes of infinities and NaN in a decomposition of a mat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 
 from engine.executors.outcome import Array
 from engine.ir.graph import Graph, Node
-from engine.ir.types import Dense, is_float, is_integer, itemsize
+from engine.ir.types import Dense, is_float, is_integer, itemsize, numpy_dtype
 from engine.ir.window import alias_root
 from engine.ops import OPS
 from engine.oracles.referee import Referee, as_float64
 
-__all__ = ["branches_on_nan", "spread", "undefined_values"]
+__all__ = [
+    "branches_on_nan",
+    "greatest_of",
+    "overflows_on_the_way",
+    "spread",
+    "undefined_values",
+]
 
 _DIVISIONS = ("div", "floor_divide", "remainder", "fmod")
 # Operators that write values to the places that their second operand names.
@@ -48,6 +54,28 @@ def branches_on_nan(graph: Graph, referee: Referee) -> frozenset[str]:
             and any(np.isnan(as_float64(referee.exact[one])).any() for one in node.operands if one)
         ),
     )
+
+
+def overflows_on_the_way(graph: Graph, referee: Referee, names: Collection[str]) -> bool:
+    """Whether a node among the named ones is given a number whose square or cube leaves the range
+    of its dtype, so that what it computes on the way may be infinite though its result is not."""
+    for node in graph.nodes:
+        if node.name not in names:
+            continue
+        for name in node.operands:
+            declared = graph.types[name] if name else None
+            if name and isinstance(declared, Dense) and is_float(declared.dtype):
+                wide = np.abs(as_float64(referee.exact[name]))
+                if (wide[np.isfinite(wide)] > greatest_of(declared.dtype) ** (1 / 3)).any():
+                    return True
+    return False
+
+
+def greatest_of(dtype: str) -> float:
+    """The greatest finite number of a floating dtype."""
+    import ml_dtypes  # the only finfo that knows bfloat16
+
+    return float(ml_dtypes.finfo(numpy_dtype(dtype)).max)  # type: ignore[no-untyped-call]
 
 
 def spread(graph: Graph, begins: Callable[[Node], object]) -> frozenset[str]:
