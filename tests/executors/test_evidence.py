@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from engine.ablation import ablations
 from engine.cli import main
 from engine.executors.pool import Pool
 from engine.facts import FACTS
@@ -14,6 +16,8 @@ from engine.finding import Finding, Localised
 from engine.ir.codec import load_case
 from engine.ir.text import parse_case
 from engine.localisation import localised
+from engine.ops import OPS
+from engine.ops.spec import Form
 from engine.report import Discovery, report
 from engine.trial import Bench
 
@@ -108,6 +112,29 @@ def test_the_wrong_gradient_is_that_of_the_operator_in_the_middle(pool: Pool) ->
         ("mindspore-pynative", "backward", "b", "selu"),
         ("mindspore-graph", "backward", "b", "selu"),
     ]
+
+
+@pytest.mark.inductor
+def test_a_fault_of_the_compiler_is_tried_with_its_options(
+    monkeypatch: pytest.MonkeyPatch, pool: Pool
+) -> None:
+    row = OPS["sin"]
+    form = Form("torch.sin({x}) * (1.01 if torch.compiler.is_compiling() else 1.0)")
+    monkeypatch.setitem(OPS, "sin", replace(row, forms={**row.forms, "torch": {"function": form}}))
+    text = CHAIN.replace(" requires_grad", "").replace("gradient reverse", "gradient none")
+    bench = Bench(pool, ("torch-eager", "torch-aot", "mindspore-pynative"))
+    trial = bench.trial(parse_case(text), {})
+    (divergence,) = trial.verdict.divergences
+    assert divergence.modes == ("torch-aot",)
+    found = {(one.axis, one.setting): one for one in ablations(trial, divergence, bench, {})}
+    results = {name: one.result for name, one in found.items()}
+    assert results["mode", "torch-eager"] == results["mode", "mindspore-pynative"] == "passes"
+    # The campaign did not ask for inductor; the ablation does.
+    assert results["mode", "torch-inductor"] == "fails"
+    assert results["option", "dynamic"] == "fails"
+    assert "raised before" not in found["option", "dynamic"].detail
+    (place,) = localised(trial, divergence, bench, {})
+    assert (place.mode, place.value, place.op) == ("torch-aot", "a", "sin")
 
 
 def test_the_whole_reasoning_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
