@@ -100,7 +100,10 @@ class ExpiryForm(forms.Form):
     """The day on which a suppression ends."""
 
     expires_on = forms.DateField(
-        label="Ends on", initial=_default_end, widget=forms.DateInput(attrs={"type": "date"})
+        label="Ends on",
+        initial=_default_end,
+        # What a date field of a browser reads, whatever the language.
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
 
     def clean_expires_on(self) -> date:

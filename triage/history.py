@@ -16,6 +16,8 @@ __all__ = ["Line", "bucket_history", "sentence"]
 _Kind = BucketEvent.Kind
 _S = Bucket.Status
 _TEXT = 160
+# Lines that other buckets get from an action on one.
+_FOLLOWING = (_Kind.TOOK_IN, _Kind.MADE_BY_SPLIT, _Kind.GAVE_UP)
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,7 @@ class _State:
 
     bucket: Bucket
     labels: frozenset[str]
-    deletions: frozenset[uuid.UUID]
+    deletions: frozenset[uuid.UUID | None]
     rule: Mapping[str, str]
     suppressions: Mapping[int, Suppression]
     touches: Mapping[uuid.UUID, int]
@@ -182,7 +184,9 @@ class _State:
         rule = GroupingRule.objects.filter(bucket=bucket, active=True).first()
         known = Suppression.objects.filter(bucket=bucket)
         batches = {event.batch for event in events if event.who_id is not None}
-        touched = BucketEvent.objects.filter(batch__in=batches, undone=False)
+        touched = BucketEvent.objects.filter(batch__in=batches, undone=False).exclude(
+            kind__in=_FOLLOWING
+        )
         return cls(
             bucket=bucket,
             labels=frozenset(bucket.labels.values_list("name", flat=True)),
