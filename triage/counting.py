@@ -109,6 +109,15 @@ def weigh_again(record: FindingRecord) -> None:
     Bucket.with_merged.filter(pk=record.bucket_id).update(**changes)
 
 
+def count_nothing(buckets: Iterable[int]) -> None:
+    """The same as `recount` for buckets, by their ids, that have no members left. Two queries."""
+    ids = list(buckets)
+    Facet.objects.filter(bucket__in=ids).delete()
+    Bucket.with_merged.filter(pk__in=ids).update(
+        count=0, reproduced=0, attempts=0, suppression=None
+    )
+
+
 def facets_of(finding: Finding) -> set[tuple[str, str]]:
     """(kind, value) pairs by which the inbox finds it.
 

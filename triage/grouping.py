@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from triage.counting import recount
+from triage.counting import count_nothing, recount
 from triage.events import Done, locked_buckets, write_event
 from triage.models import (
     Bucket,
@@ -110,7 +110,7 @@ def merge_buckets(
             now=now,
         )
         carry_flag(source, into)
-        recount(source)
+    count_nothing(locked)
     hold(recount(into), now=now)
     return Done(batch, len(locked))
 
@@ -249,15 +249,19 @@ def _put_back(event: BucketEvent, bucket: Bucket) -> None:
 
 def close_bucket(source: Bucket, target: Bucket, event: BucketEvent) -> None:
     """The target stands for the source from now on; notes, reports and labels come along."""
-    event.details["notes"] = list(source.notes.values_list("pk", flat=True))
-    event.details["reports"] = list(source.reports.values_list("pk", flat=True))
-    there = set(target.labels.values_list("pk", flat=True))
-    labels = [pk for pk in source.labels.values_list("pk", flat=True) if pk not in there]
-    event.details["labels"] = labels
+    notes = list(source.notes.values_list("pk", flat=True))
+    reports = list(source.reports.values_list("pk", flat=True))
+    labels = list(source.labels.values_list("pk", flat=True))
+    if notes:
+        source.notes.update(bucket=target)
+    if reports:
+        source.reports.update(bucket=target)
+    if labels:
+        there = set(target.labels.values_list("pk", flat=True))
+        labels = [pk for pk in labels if pk not in there]
+        target.labels.add(*labels)
+    event.details |= {"notes": notes, "reports": reports, "labels": labels}
     event.save(update_fields=["details"])
-    source.notes.update(bucket=target)
-    source.reports.update(bucket=target)
-    target.labels.add(*labels)
     source.merged_into, source.merged_by = target, event
     source.save(update_fields=["merged_into", "merged_by"])
 

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from triage.counting import recount
+from triage.counting import count_nothing, recount
 from triage.events import LINE_LENGTH, Done, locked_buckets, write_event
 from triage.grouping import GroupingRefusedError, carry_flag, close_bucket, reopen_bucket
 from triage.models import Bucket, BucketEvent, FindingRecord, GroupingRule
@@ -239,7 +239,9 @@ def _apply_rule(
         if shift.empties:
             close_bucket(shift.source, bucket, event)
             carry_flag(shift.source, bucket)
-        hold(recount(shift.source), now=now)
+        else:
+            hold(recount(shift.source), now=now)
+    count_nothing([shift.source.pk for shift in plan.enter if shift.empties])
     hold(recount(bucket), now=now)
     return plan
 
