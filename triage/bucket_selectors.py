@@ -23,6 +23,7 @@ from triage.models import (
 )
 
 __all__ = [
+    "HISTORY_SHOWN",
     "BucketPage",
     "RerunPanel",
     "best_finding",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 _RERUNS_SHOWN = 8
+HISTORY_SHOWN = 60
 
 
 def best_finding(bucket: Bucket) -> FindingRecord | None:
@@ -54,6 +56,7 @@ class BucketPage:
     rule: GroupingRule | None
     notes: tuple[Note, ...]
     history: tuple[Line, ...]
+    has_more_history: bool
     reports: tuple[Report, ...]
     labels: tuple[Label, ...]
     similar: tuple[Similar, ...]
@@ -62,13 +65,18 @@ class BucketPage:
 
 
 def bucket_page(
-    bucket: Bucket, record: FindingRecord | None = None, *, members: str | None = None
+    bucket: Bucket,
+    record: FindingRecord | None = None,
+    *,
+    members: str | None = None,
+    whole_history: bool = False,
 ) -> BucketPage:
     """A bucket with one member chosen and a page of its members. Its number of queries is tested.
 
     `limit`: the suppression that the bucket made and that nobody lifted, expired or not.
     """
     shown = members_page(bucket, members)
+    history = bucket_history(bucket, most=None if whole_history else HISTORY_SHOWN + 1)
     return BucketPage(
         bucket=bucket,
         record=record or best_finding(bucket),
@@ -76,7 +84,8 @@ def bucket_page(
         differing=tuple(differing_parts(bucket)),
         rule=bucket.rules.filter(active=True).first(),
         notes=tuple(bucket.notes.filter(deleted_in=None).select_related("author")),
-        history=bucket_history(bucket),
+        history=history if whole_history else history[:HISTORY_SHOWN],
+        has_more_history=not whole_history and len(history) > HISTORY_SHOWN,
         reports=tuple(bucket.reports.all()),
         labels=tuple(bucket.labels.all()),
         similar=similar_buckets(bucket),

@@ -209,7 +209,12 @@ def _to(request: HttpRequest, bucket: Bucket, place: str) -> HttpResponse:
 
 
 def _show(request: HttpRequest, bucket: Bucket, record: FindingRecord | None) -> HttpResponse:
-    page = bucket_page(bucket, record, members=request.GET.get("members"))
+    page = bucket_page(
+        bucket,
+        record,
+        members=request.GET.get("members"),
+        whole_history=request.GET.get("history") == "all",
+    )
     # Without a list in the address: the inbox as this browser saw it last.
     query = request.GET.get("list", request.COOKIES.get("inbox", ""))
     context: dict[str, Any] = {

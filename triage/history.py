@@ -40,8 +40,8 @@ class Line:
     touches: int
 
 
-def bucket_history(bucket: Bucket) -> tuple[Line, ...]:
-    """Newest first, with the lines of what was merged into it. Seven queries, and one a merge deep.
+def bucket_history(bucket: Bucket, *, most: int | None = None) -> tuple[Line, ...]:
+    """Newest first, at most so many, with the lines of what was merged into it. Seven queries, and one a merge deep.
 
     What can be undone is told from the present state, without trying.
     """
@@ -49,7 +49,7 @@ def bucket_history(bucket: Bucket) -> tuple[Line, ...]:
     events = list(
         BucketEvent.objects.filter(bucket__in=tree)
         .select_related("who", "other", "bucket")
-        .order_by("-created_at", "-id")
+        .order_by("-created_at", "-id")[:most]
     )
     state = _State.of(bucket, events)
     return tuple(_line(bucket, event, state) for event in events)

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["RulePlan", "Shift", "plan_rule", "set_rule", "undo_rule"]
 
 _Kind = BucketEvent.Kind
+# A rule that takes from more buckets than these was ticked too wide; it would also hold the
+# database's lock for long.
+_MOST_BUCKETS = 100
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,8 @@ class RulePlan:
 def plan_rule(bucket: Bucket, parts: Mapping[str, str]) -> RulePlan:
     """What the rule would move; no parts: what lifting the present one would.
 
-    `GroupingRefusedError` where it matches no member, or could not be told from another rule.
+    `GroupingRefusedError` where it matches no member, could not be told from another rule, or is
+    so wide that it takes from more than a hundred buckets.
     Members that a person merged or split stay where that person put them.
     """
     others = [rule for rule in active_rules() if rule.bucket_id != bucket.pk]
@@ -80,6 +84,11 @@ def plan_rule(bucket: Bucket, parts: Mapping[str, str]) -> RulePlan:
     for pk, home, told in coming.order_by("pk").values_list("pk", "bucket", "parts"):
         if best_rule(rules, told) is fresh:
             enter[home].append(pk)
+    if len(enter) > _MOST_BUCKETS:
+        raise GroupingRefusedError(
+            f"It would take findings from {len(enter)} buckets; at most {_MOST_BUCKETS} are moved "
+            "at once. Tick more parts."
+        )
     leave: dict[tuple[Bucket | None, GroupingRule | None], list[int]] = defaultdict(list)
     mine = FindingRecord.objects.filter(bucket=bucket)
     going = mine.filter(moved=None, rule__bucket=bucket, rule__active=True)

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
 
 from tests import factories
 from triage import grouping, rules, services
 from triage.alike import family_buckets, similar_buckets
+from triage.bucket_selectors import HISTORY_SHOWN
 from triage.counting import family_of
 from triage.history import bucket_history, sentence
 from triage.members import differing_parts, members_page
@@ -170,6 +172,20 @@ def test_undo_is_offered_only_while_it_would_work(ada: User) -> None:
     services.undo_batch(last.batch, who=ada)
     assert undoable(bucket) == ["added the label nan", "said that it needs work"]
     assert "ada took back: confirmed the bug (it was needs work)" in told(bucket)
+
+
+def test_long_history_is_shown_in_part_with_a_way_to_all_of_it(client: Client, ada: User) -> None:
+    client.force_login(ada)
+    bucket = lost("add_")
+    for number in range(HISTORY_SHOWN + 3):
+        services.add_note(bucket, text=f"note {number}", who=ada)
+    path = bucket.get_absolute_url()
+    page = client.get(path)
+    assert len(page.context["page"].history) == HISTORY_SHOWN
+    assert "?history=all#history" in page.content.decode()
+    whole = client.get(path, {"history": "all"})
+    assert len(whole.context["page"].history) == HISTORY_SHOWN + 4
+    assert "?history=all#history" not in whole.content.decode()
 
 
 def test_merge_split_and_rule_can_be_undone_from_the_history(ada: User) -> None:

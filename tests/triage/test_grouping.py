@@ -268,6 +268,14 @@ def test_rules_that_could_not_be_told_apart_are_refused(ada: User) -> None:
         rules.plan_rule(made, wanted)
 
 
+def test_rule_that_is_far_too_wide_is_refused() -> None:
+    bucket = found("first").bucket
+    for number in range(101):
+        found(f"another {number}", calls=f"op{number}.function")
+    with pytest.raises(GroupingRefusedError, match="from 101 buckets"):
+        rules.plan_rule(bucket, {"kind": "values"})
+
+
 def test_rules_leave_what_a_person_placed(ada: User) -> None:
     first, second = found("s"), found("s")
     _, made = grouping.split_bucket(
