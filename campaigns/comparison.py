@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from campaigns.curves import OverRounds, curves
-from campaigns.figures import Figure, Series, bar_figure, line_figure
+from campaigns.figures import Figure, Series, line_figure
 from campaigns.found import Shared, findings_reader
 from campaigns.models import Campaign, Shard
 from campaigns.selectors import SYMPTOMS, counted_reasons, counted_symptoms
@@ -168,18 +168,6 @@ class Comparison:
             "Mean reward, by round of a seed",
             lambda point: float(point.first),
             lambda point: round(point.reward, 4),
-        )
-
-    @property
-    def symptom_figure(self) -> Figure | None:
-        """Findings of each by symptom."""
-        sides = [(side.label, side.symptoms) for side in self._sides]
-        return bar_figure(
-            "by-symptom",
-            "Findings by symptom",
-            [label for label, _ in sides],
-            [Series(name, [counts[name] for _, counts in sides]) for name in SYMPTOMS],
-            lying=True,
         )
 
     def _figure(

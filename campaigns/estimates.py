@@ -79,14 +79,6 @@ class Estimate:
     def disk(self) -> int:
         return self.rounds * DISK_PER_ROUND
 
-    @property
-    def measured(self) -> tuple[SeedCost, ...]:
-        return tuple(one for one in self.seeds if one.seen)
-
-    @property
-    def assumed(self) -> tuple[SeedCost, ...]:
-        return tuple(one for one in self.seeds if not one.seen)
-
 
 def estimate(
     seeds: Sequence[str],

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from django.shortcuts import get_object_or_404
 
-from campaigns.models import Campaign, Environment, Mutant
+from campaigns.models import Campaign, Mutant
 
-__all__ = ["campaign_of", "environment_of", "round_of"]
+__all__ = ["campaign_of", "round_of"]
 
 
 def campaign_of(uuid: UUID) -> Campaign:
@@ -21,8 +21,3 @@ def round_of(shard: UUID, number: int) -> Mutant:
     """A recorded round of a shard, with its campaign."""
     rows = Mutant.objects.select_related("shard__campaign").defer("shard__checkpoint")
     return get_object_or_404(rows, shard__uuid=shard, round=number)
-
-
-def environment_of(uuid: UUID) -> Environment:
-    """404 where there is none."""
-    return get_object_or_404(Environment, uuid=uuid)

@@ -181,11 +181,6 @@ class Progress:
             for shard in self.shards
         )
 
-    @property
-    def reasons_left(self) -> tuple[tuple[str, int], ...]:
-        """Reasons that the chart leaves out."""
-        return self.reasons[_REASONS_DRAWN:]
-
     # ------------------------------------------------------------------------------- figures
     @property
     def time_figure(self) -> Figure | None:
@@ -230,15 +225,20 @@ class Progress:
         return bar_figure(
             "reasons",
             "Refused candidates by reason",
-            [_short(reason) for reason, _ in drawn],
+            _short([reason for reason, _ in drawn]),
             [Series("refused", [count for _, count in drawn])],
             lying=True,
         )
 
 
-def _short(reason: str) -> str:
-    """A reason that leaves room for its bar."""
-    return reason if len(reason) <= 44 else f"{reason[:42].rstrip()} …"
+def _short(reasons: Sequence[str]) -> list[str]:
+    """Reasons that leave room for their bars, and stay different: equal labels would share one."""
+    short: list[str] = []
+    for reason in reasons:
+        text = reason if len(reason) <= 44 else f"{reason[:42].rstrip()} …"
+        same = sum(one.startswith(text) for one in short)
+        short.append(f"{text} ({same + 1})" if same else text)
+    return short
 
 
 def campaign_progress(campaign: Campaign, *, now: datetime | None = None) -> Progress:

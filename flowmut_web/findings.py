@@ -26,10 +26,6 @@ class FindingsOfCampaigns:
         rows = FindingRecord.objects.filter(shard=shard, round=number).order_by("id")
         return [_found(one) for one in rows.select_related("bucket").defer("data")]
 
-    def distinct(self, campaign: Campaign) -> int:
-        """How many buckets the campaign's findings are in."""
-        return Bucket.objects.filter(findings__campaign=campaign).distinct().count()
-
     def shared(self, first: Campaign, second: Campaign) -> Shared:
         """Buckets that one or both met, with how often."""
         rows = (

@@ -182,7 +182,6 @@ def test_estimate_uses_the_mean_of_recorded_rounds_by_seed(settings: LazySetting
         (3.0, 20),
         (DEFAULT_SECONDS["compact"], 0),
     ]
-    assert [one.seed for one in made.assumed] == [QWEN]
     assert made.rounds == 20
     assert made.core_seconds == 30.0 + 10 * DEFAULT_SECONDS["compact"]
     # Two side by side, and the longer one decides.

@@ -169,6 +169,19 @@ def test_newest_findings_are_linked_to_their_buckets(client: Client) -> None:
     assert record.bucket.get_absolute_url() in page
 
 
+def test_reasons_that_begin_alike_have_bars_of_their_own() -> None:
+    long = "input: div behaves well in [0.5, 4], stage "
+    reasons = {f"{long}{number} of many": 9 - number for number in range(3)}
+    campaign = factories.campaign()
+    factories.shard(campaign=campaign, rejected_reasons={**reasons, "short": 99})
+    progress = campaign_progress(campaign)
+    assert progress.reason_figure is not None
+    labels = [row[0] for row in progress.reason_figure.rows]
+    assert len(set(labels)) == 4
+    assert labels[0] == "short"
+    assert dict(progress.reasons) == {**reasons, "short": 99}
+
+
 # ------------------------------------------------------------------------------------------ list
 @pytest.mark.usefixtures("person")
 @pytest.mark.parametrize(
