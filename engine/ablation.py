@@ -29,6 +29,7 @@ from engine.oracles.comparison import BASELINE, Comparison, framework_of
 from engine.oracles.judge import describe, judge
 from engine.oracles.verdict import Divergence, Kind, Verdict
 from engine.trial import Bench, Trial
+from engine.weighing import weighed
 
 __all__ = ["EAGER_NUMERICS", "SECONDS", "ablations", "label"]
 
@@ -245,9 +246,12 @@ class _Ablator:
             return COULD_NOT, outcome.reason or outcome.status.value
         if self.divergence.kind in _GRADIENTS and not outcome.gradients:
             return COULD_NOT, outcome.reason or "no gradient was given"
-        name = self.divergence.value
-        doubt = next((one for one in verdict.notes if name and name in one and mode in one), "")
-        return (DIFFERS, f"not accused: {doubt}") if doubt else (PASSES, "")
+        off = [row for row in weighed(comparison) if row.mode == mode and row.ratio > 1]
+        if not off:
+            return PASSES, ""
+        worst = max(off, key=lambda row: row.ratio)
+        doubt = next((one for one in verdict.notes if worst.name in one), "its eager mode is too")
+        return DIFFERS, f"off {worst.ratio:.3g} times what is allowed, but not accused: {doubt}"
 
     def _is_same(self, other: Divergence) -> bool:
         """Whether a divergence is this one, in whichever modes it shows."""

@@ -19,6 +19,7 @@ from engine.weighing import weighed
 
 __all__ = ["explained"]
 
+_WHY = "its eager mode is at least as far off, or another difference explains it"
 _HEAD = ("mode", "error", "at", "got", "float64", "tolerance", "noise floor", "times allowed", "")
 
 
@@ -149,7 +150,8 @@ def _unaccused(verdict: Verdict, rows: Sequence[Weighed]) -> Iterator[str]:
         accused = any(one.value == name and row.mode in one.modes for one in verdict.divergences)
         noted = any(f"{name}: " in one for one in verdict.notes)
         if row.ratio > 1 and not accused and not noted:
-            yield f"{name}: {row.mode} is off too, but its eager mode is at least as far off"
+            why = "a known limit covers it" if verdict.limits else _WHY
+            yield f"{name}: {row.mode} is off too, but {why}"
 
 
 def _difference(one: Divergence, trial: Trial) -> Iterator[str]:

@@ -88,6 +88,7 @@ def _output(
         allowed,
         (answer.array, referee.exact[name]),
         is_wrong_class=found.nonfinite > 0,
+        counts=found.counts,
     )
 
 
@@ -162,6 +163,7 @@ def _gradient(
         ),
         (given, wanted),
         is_wrong_class=bool(wrong.any()),
+        counts=bool(wrong.any() or (ratio > 1).any()),
     )
 
 
@@ -195,15 +197,18 @@ def _row(
     arrays: tuple[Array, Array],
     *,
     is_wrong_class: bool,
+    counts: bool,
 ) -> Weighed:
     """`at` has one index more for a complex number, of its part."""
+    error, limit = float(distance(*arrays)[at]), max(allowed)
     if is_wrong_class:
         error = ratio = float("inf")
+    elif np.isinf(limit):
+        ratio = 0.0
     else:
-        error = float(distance(*arrays)[at])
-        limit = max(allowed)
         # What is allowed may be nothing, as for integers: then any difference counts.
         ratio = error / limit if limit > 0 else (2.0 if error else 0.0)
+    ratio = ratio if counts else min(ratio, 1.0)
     got, wanted = (str(array[at[: array.ndim]]) for array in arrays)
     return Weighed(
         mode=mode,

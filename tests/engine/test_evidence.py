@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from engine.explain import explained
 from engine.finding import Ablation
 from engine.ir.text import parse_case
 from engine.localisation import localised
+from engine.oracles.verdict import Divergence
 from engine.report import _labelled
 from engine.trial import Bench, Trial
 from engine.weighing import weighed
@@ -54,8 +56,10 @@ def failing(pool: PretendedPool, text: str = CHAIN) -> tuple[Trial, Bench]:
     return trial, one
 
 
-def cells(trial: Trial, one: Bench, **options: Any) -> dict[tuple[str, str], Ablation]:
-    found = ablations(trial, trial.verdict.divergences[0], one, {}, **options)
+def cells(
+    trial: Trial, one: Bench, *, divergence: Divergence | None = None, **options: Any
+) -> dict[tuple[str, str], Ablation]:
+    found = ablations(trial, divergence or trial.verdict.divergences[0], one, {}, **options)
     return {(cell.axis, cell.setting): cell for cell in found}
 
 
@@ -133,6 +137,25 @@ def test_figures_count_exactly_where_the_oracles_accuse() -> None:
         assert wrong == {one for each in trial.verdict.divergences for one in each.modes} == {mode}
 
 
+def test_a_wrong_class_that_rounding_reaches_does_not_count() -> None:
+    text = """case 1
+graph edge
+  input x: float32[1] = [1.0]
+  input y: float32[1] = [1.0]
+  a: float32[1] = sub(x, y)
+  b: float32[1] = log(a)
+  return b
+plan
+  call
+  check values
+"""
+    pool = PretendedPool({"torch-aot": {"log": lambda x: np.full(x.shape, np.nan)}})
+    trial = bench(pool).trial(parse_case(text), {})
+    row = next(row for row in weighed(trial.comparison) if row.mode == "torch-aot")
+    assert not trial.verdict.failed
+    assert row.ratio <= 1
+
+
 # ----------------------------------------------------------------------------------- ablations
 def test_modes_that_agree_pass_and_the_accused_fails() -> None:
     found = cells(*failing(PretendedPool({"torch-aot": {"sin": wrong_sin}})))
@@ -166,6 +189,19 @@ def test_what_raises_everywhere_could_not_run_and_says_why() -> None:
     trial, one = failing(pool, HALF)
     cell = cells(trial, one)["mode", "mindspore-pynative"]
     assert (cell.result, cell.detail) == ("could not run", "raised RuntimeError: no kernel")
+
+
+def test_a_mode_that_is_off_but_not_accused_differs() -> None:
+    # Nobody can testify in float64: no other framework answers there.
+    pool = PretendedPool({"torch-eager": {"sin": wrong_sin}, "torch-aot": {"sin": wrong_sin}})
+    trial, one = failing(pool)
+    without = replace(
+        trial.comparison,
+        outcomes={mode: each for mode, each in trial.outcomes.items() if mode.startswith("torch")},
+    )
+    cell = cells(replace(trial, comparison=without), one, divergence=trial.verdict.divergences[0])
+    assert cell["mode", "torch-eager"].result == "differs"
+    assert "nothing else agrees with it" in cell["mode", "torch-eager"].detail
 
 
 def test_options_are_those_of_the_plainest_accused_mode() -> None:
