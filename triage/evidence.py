@@ -212,7 +212,7 @@ def _meanings(ablations: Sequence[Ablation]) -> Iterator[str]:
     if fails:
         yield f"fails with {words(fails)} too"
     if passes:
-        yield f"not with {words(passes)}"
+        yield f"passes with {words(passes)}"
     if gone := with_result("form", "passes"):
         yield f"goes away when written as {words(gone)}"
     elif with_result("form", "fails"):

@@ -191,7 +191,7 @@ class _State:
             bucket=bucket,
             labels=frozenset(bucket.labels.values_list("name", flat=True)),
             deletions=frozenset(
-                bucket.notes.exclude(deleted_in=None).values_list("deleted_in", flat=True)
+                batch for batch in bucket.notes.values_list("deleted_in", flat=True) if batch
             ),
             rule=dict(rule.parts) if rule else {},
             suppressions={one.pk: one for one in known},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import QuerySet
 from django.http import QueryDict
 from django.urls import reverse
 
@@ -36,14 +36,16 @@ class Walk:
 
 
 def walk(bucket: Bucket, *, query: str, user: User) -> Walk:
-    """Neighbours in the list of `query`. Two queries."""
+    """Neighbours in the list of `query`. One query, three where the bucket is not in it."""
     data = QueryDict(query)
     chosen = BucketFilter(data, queryset=Bucket.objects.all(), user=user)
     listed = chosen.qs if chosen.is_valid() else Bucket.objects.none()
-    is_listed = listed.filter(pk=bucket.pk).exists()
-    with_this = Bucket.objects.filter(Q(pk__in=listed.values("pk")) | Q(pk=bucket.pk))
-    ordered = sorted_buckets(with_this, data.get("sort", "")).values_list("uuid", flat=True)
-    order = list(ordered)
+    order = _order(listed, data)
+    is_listed = bucket.uuid in order
+    if not is_listed:
+        # A list of keys: databases search a subquery anew for every row.
+        keys = [bucket.pk, *listed.values_list("pk", flat=True)]
+        order = _order(Bucket.objects.filter(pk__in=keys), data)
     place = order.index(bucket.uuid)
     home = reverse("triage:list-buckets")
     return Walk(
@@ -53,6 +55,10 @@ def walk(bucket: Bucket, *, query: str, user: User) -> Walk:
         previous=_address(order[place - 1], query) if place else "",
         following=_address(order[place + 1], query) if place + 1 < len(order) else "",
     )
+
+
+def _order(rows: QuerySet[Bucket], data: QueryDict) -> list[UUID]:
+    return list(sorted_buckets(rows, data.get("sort", "")).values_list("uuid", flat=True))
 
 
 def _address(uuid: UUID, query: str) -> str:
