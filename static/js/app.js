@@ -70,15 +70,8 @@
   const showChosen = (select) => all("[data-for]", select.form).forEach((one) => { one.hidden = one.dataset.for !== select.value; });
   document.addEventListener("change", (event) => { if (event.target.matches("[data-chooses]")) showChosen(event.target); });
 
-  // ---- a field that goes with one value of another: without scripts it is always there
-  const showWhen = (one) => { one.hidden = document.getElementById(one.dataset.when).value !== one.dataset.value; };
-  document.addEventListener("change", (event) => {
-    if (event.target.id) all(`[data-when="${event.target.id}"]`).forEach(showWhen);
-  });
-
   // ---- what only scripts can do is shown by scripts
   const dress = (root) => {
-    all("[data-when]", root).forEach(showWhen);
     all("[data-copy], [data-pick-all], [data-shown-by-script], [data-show-keys], .tools", root).forEach((one) => { one.hidden = false; });
     all("[data-hidden-by-script]", root).forEach((one) => { one.hidden = true; });
     all("[data-chooses]", root).forEach(showChosen);
