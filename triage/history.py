@@ -43,7 +43,8 @@ class Line:
 def bucket_history(bucket: Bucket, *, most: int | None = None) -> tuple[Line, ...]:
     """Newest first, at most so many, with the lines of what was merged into it.
 
-    Seven queries, and one for each level of merges. What can be undone is told from the present state, without trying.
+    Seven queries, and one for each level of merges. What can be undone is told from the present
+    state, without trying.
     """
     tree = [bucket.pk, *_merged_ids(bucket)]
     events = list(
