@@ -199,9 +199,10 @@ def _is_small(series: Sequence[Series]) -> bool:
 
 
 def _axis_type(labels: Sequence[Label]) -> str:
-    if isinstance(labels[0], date):
-        return "date"
-    return "category" if isinstance(labels[0], str) else "linear"
+    """A lone point has no scale: Plotly would divide it into fractions of a second."""
+    if len(labels) == 1 or isinstance(labels[0], str):
+        return "category"
+    return "date" if isinstance(labels[0], date) else "linear"
 
 
 def _axis(labels: Sequence[Label]) -> list[str | int | float]:

@@ -11,7 +11,7 @@ from django.db.models.functions import Cast, Substr
 
 from campaigns.models import Campaign, Mutant
 
-__all__ = ["RoundCounts", "first_campaign_at", "rounds_by_hour"]
+__all__ = ["RoundCounts", "first_campaign_at", "rounds_by_ten_minutes"]
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,17 @@ def first_campaign_at() -> datetime | None:
     return first
 
 
-def rounds_by_hour(since: datetime, until: datetime) -> Mapping[datetime, RoundCounts]:
-    """Counts of every hour of UTC in which a round was recorded.
+def rounds_by_ten_minutes(since: datetime, until: datetime) -> Mapping[datetime, RoundCounts]:
+    """Counts of every ten minutes of UTC in which a round was recorded.
 
-    The hour is how the stored text of a time begins. For SQLite that is ten times as fast as
+    They are how the stored text of a time begins. For SQLite that is ten times as fast as
     truncating times (60 ms for 100,000 rounds), which a function of Python does there.
     """
     counted = (
         Mutant.objects.filter(created_at__gte=since, created_at__lt=until)
-        .annotate(hour=Substr(Cast("created_at", CharField()), 1, 13))
+        .annotate(part=Substr(Cast("created_at", CharField()), 1, 15))
         .order_by()
-        .values_list("hour")
+        .values_list("part")
         .annotate(
             rounds=Count("id"),
             took=Count("id", filter=Q(accepted=True)),
@@ -65,6 +65,6 @@ def rounds_by_hour(since: datetime, until: datetime) -> Mapping[datetime, RoundC
         )
     )
     return {
-        datetime.strptime(hour, "%Y-%m-%d %H").replace(tzinfo=UTC): RoundCounts(*counts)
-        for hour, *counts in counted
+        datetime.strptime(f"{part}0", "%Y-%m-%d %H:%M").replace(tzinfo=UTC): RoundCounts(*counts)
+        for part, *counts in counted
     }

@@ -20,7 +20,7 @@ from campaigns.attention import (
     unusable_environments,
 )
 from campaigns.figures import SYMPTOM_COLOURS, Figure, Series, bar_figure, line_figure
-from campaigns.trends import RoundCounts, first_campaign_at, rounds_by_hour
+from campaigns.trends import RoundCounts, first_campaign_at, rounds_by_ten_minutes
 from flowmut_web.period import Period
 from triage.attention import flagged_buckets, reports_to_move, unjudged_buckets
 from triage.scoreboard import COLUMNS, scoreboard, total
@@ -120,20 +120,19 @@ def _live(now: datetime) -> dict[str, Any]:
 
 
 def _figures(period: Period) -> tuple[tuple[str, Figure | None], ...]:
-    """The charts of trends with their headings, over the hours, days or weeks of the period."""
+    """The charts of trends with their headings, over the parts of the period."""
     starts = period.starts()
     rounds = {start: RoundCounts() for start in starts}
-    for hour, one in rounds_by_hour(period.since, period.until).items():
-        # The hour in which the period begins may begin before it.
-        start = period.start_of(max(hour, period.since))
-        rounds[start] += one
+    for when, one in rounds_by_ten_minutes(period.since, period.until).items():
+        # The ten minutes in which the period begins may begin before it.
+        rounds[period.start_of(max(when, period.since))] += one
     counts = [rounds[start] for start in starts]
     found: dict[datetime | date, Counter[str]] = {start: Counter() for start in starts}
     for when, symptom in finding_times(period.since, period.until):
         found[period.start_of(when)][symptom] += 1
     totals = [found[start].total() for start in starts]
     opened, settled = (period.running_totals(times) for times in bucket_times())
-    per = {"hour": "each hour", "day": "each day", "week": "each week"}[period.unit]
+    per = "in ten minutes" if period.unit == "ten minutes" else f"each {period.unit}"
     figures = (
         bar_figure(
             "findings",

@@ -1,9 +1,9 @@
-"""A period of time in hours, days or weeks: what trends are counted by."""
+"""A period of time in parts, from ten minutes to a week: what trends are counted by."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal
@@ -12,8 +12,21 @@ from django.utils import timezone
 
 __all__ = ["Period"]
 
-_HOURS_UP_TO = timedelta(days=3)
-_DAYS_UP_TO = timedelta(days=120)
+Unit = Literal["ten minutes", "hour", "day", "week"]
+
+_MINUTES = 10
+# The longest period that is counted by each unit; longer ones by weeks.
+_UP_TO: tuple[tuple[timedelta, Unit], ...] = (
+    (timedelta(hours=6), "ten minutes"),
+    (timedelta(days=3), "hour"),
+    (timedelta(days=120), "day"),
+)
+_STEPS: Mapping[Unit, timedelta] = {
+    "ten minutes": timedelta(minutes=_MINUTES),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(days=7),
+}
 
 
 @dataclass(frozen=True)
@@ -24,24 +37,30 @@ class Period:
     until: datetime
 
     @property
-    def unit(self) -> Literal["hour", "day", "week"]:
+    def unit(self) -> Unit:
         length = self.until - self.since
-        return "hour" if length <= _HOURS_UP_TO else "day" if length <= _DAYS_UP_TO else "week"
+        return next((unit for limit, unit in _UP_TO if length <= limit), "week")
 
     def start_of(self, when: datetime) -> datetime | date:
-        """The hour, day or week of a time, in the site's time zone; weeks begin on Monday."""
+        """The part that a time lies in, in the site's time zone; weeks begin on Monday."""
         local = timezone.localtime(when)
-        if self.unit == "hour":
-            return local.replace(minute=0, second=0, microsecond=0)
-        day = local.date()
-        return day if self.unit == "day" else day - timedelta(days=day.weekday())
+        match self.unit:
+            case "ten minutes":
+                minute = local.minute - local.minute % _MINUTES
+                return local.replace(minute=minute, second=0, microsecond=0)
+            case "hour":
+                return local.replace(minute=0, second=0, microsecond=0)
+            case "day":
+                return local.date()
+            case "week":
+                return local.date() - timedelta(days=local.weekday())
 
     def starts(self) -> tuple[datetime | date, ...]:
-        """Every hour, day or week that the period touches, in order."""
-        step = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(days=7)}
+        """Every part that the period touches, in order."""
+        step = _STEPS[self.unit]
         found = {
-            self.start_of(self.since + number * step[self.unit])
-            for number in range((self.until - self.since) // step[self.unit] + 1)
+            self.start_of(self.since + number * step)
+            for number in range((self.until - self.since) // step + 1)
         }
         return tuple(sorted({*found, self.start_of(self.until)}))
 

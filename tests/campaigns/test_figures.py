@@ -65,6 +65,11 @@ def test_lying_bars_put_their_labels_on_the_left_and_grow_with_them() -> None:
     assert many.plot["layout"]["height"] > few.plot["layout"]["height"]
 
 
+def test_lone_point_has_no_scale_of_fractions() -> None:
+    figure = made(line_figure("one", "One", DAYS[:1], [Series("a", [1])]))
+    assert figure.plot["layout"]["xaxis"]["type"] == "category"
+
+
 def test_bars_of_one_label_differ_by_pattern() -> None:
     figure = made(bar_figure("found", "Found", DAYS, [Series("a", [1, 2]), Series("b", [3, 4])]))
     patterns = [trace["marker"]["pattern"]["shape"] for trace in figure.plot["data"]]

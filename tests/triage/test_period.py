@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns.trends import RoundCounts, first_campaign_at, rounds_by_hour
+from campaigns.trends import RoundCounts, first_campaign_at, rounds_by_ten_minutes
 from flowmut_web.period import Period
 from tests import factories
 
@@ -17,8 +17,9 @@ NOON = datetime(2026, 11, 18, 12, 30, tzinfo=UTC)  # a Wednesday
 @pytest.mark.parametrize(
     ("length", "unit", "count"),
     [
-        (timedelta(0), "hour", 1),
-        (timedelta(hours=5), "hour", 6),
+        (timedelta(0), "ten minutes", 1),
+        (timedelta(hours=5), "ten minutes", 31),
+        (timedelta(hours=20), "hour", 21),
         (timedelta(days=10), "day", 11),
         (timedelta(days=200), "week", 30),
     ],
@@ -57,8 +58,8 @@ def test_rounds_are_counted_where_they_were_recorded(django_assert_num_queries: 
         at = NOON - timedelta(hours=hours)
         factories.mutant(shard=shard, round=number, created_at=at, **fields)
     with django_assert_num_queries(1):  # type: ignore[operator]
-        found = rounds_by_hour(NOON - timedelta(hours=2), NOON + timedelta(hours=1))
-    first, second = (found[datetime(2026, 11, 18, hour, tzinfo=UTC)] for hour in (12, 11))
+        found = rounds_by_ten_minutes(NOON - timedelta(hours=2), NOON + timedelta(hours=1))
+    first, second = (found[datetime(2026, 11, 18, hour, 30, tzinfo=UTC)] for hour in (12, 11))
     assert len(found) == 2
     assert first == RoundCounts(rounds=1, accepted=1, failing=0, seconds=1.5)
     assert second == RoundCounts(rounds=2, accepted=1, failing=1, seconds=6.0)
