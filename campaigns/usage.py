@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.db import connection
 from django.db.models import Sum
 
 from campaigns.models import Mutant, Refusal
 
-__all__ = ["Usage", "mutation_usage", "outcomes_of", "refusals_of", "rounds_by_id"]
+__all__ = ["Usage", "mutation_usage", "newest_of", "outcomes_of", "refusals_of", "rounds_by_id"]
 
 # Label and outcome of every mutation of every round.
 _APPLIED = """
@@ -41,6 +42,9 @@ FROM applied GROUP BY label
 _OUTCOMES = """
 SELECT reason, COUNT(*) FROM applied
 WHERE NOT accepted AND label IN ({labels}) GROUP BY reason ORDER BY COUNT(*) DESC, reason LIMIT 12
+"""
+_NEWEST = """
+SELECT DISTINCT id FROM applied WHERE label IN ({labels}) ORDER BY id DESC LIMIT 10
 """
 
 
@@ -102,10 +106,20 @@ def mutation_usage() -> Mapping[str, Usage]:
 
 def outcomes_of(labels: Sequence[str]) -> tuple[tuple[str, int], ...]:
     """Why mutants of these mutations were not accepted once they had run, commonest first."""
+    return tuple(_rows_of(_OUTCOMES, labels))
+
+
+def newest_of(labels: Sequence[str]) -> list[Mutant]:
+    """The newest rounds that hold one of these mutations, newest first. Two queries."""
+    found = rounds_by_id(pk for (pk,) in _rows_of(_NEWEST, labels))
+    return [found[pk] for pk in sorted(found, reverse=True)]
+
+
+def _rows_of(text: str, labels: Sequence[str]) -> list[tuple[Any, ...]]:
     marks = ", ".join(["%s"] * len(labels))
     with connection.cursor() as cursor:
-        cursor.execute(_statement(_OUTCOMES.format(labels=marks)), list(labels))
-        return tuple(cursor.fetchall())
+        cursor.execute(_statement(text.format(labels=marks)), list(labels))
+        return cursor.fetchall()
 
 
 def refusals_of(labels: Sequence[str]) -> tuple[tuple[str, int], ...]:

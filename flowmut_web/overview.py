@@ -119,8 +119,11 @@ def _live(now: datetime) -> dict[str, Any]:
     }
 
 
-def _figures(period: Period) -> tuple[tuple[str, Figure | None], ...]:
-    """The charts of trends with their headings, over the parts of the period."""
+def _figures(period: Period) -> tuple[tuple[str, Figure], ...]:
+    """The charts of trends with their headings, over the parts of the period.
+
+    None where nothing was recorded in it.
+    """
     starts = period.starts()
     rounds = {start: RoundCounts() for start in starts}
     for when, one in rounds_by_ten_minutes(period.since, period.until).items():
@@ -132,6 +135,8 @@ def _figures(period: Period) -> tuple[tuple[str, Figure | None], ...]:
         found[period.start_of(when)][symptom] += 1
     totals = [found[start].total() for start in starts]
     opened, settled = (period.running_totals(times) for times in bucket_times())
+    if not any(one.rounds for one in counts) and not any(totals):
+        return ()
     per = "in ten minutes" if period.unit == "ten minutes" else f"each {period.unit}"
     figures = (
         bar_figure(

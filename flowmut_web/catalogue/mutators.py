@@ -12,8 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from campaigns.models import Mutant
-from campaigns.usage import Usage, mutation_usage, outcomes_of, refusals_of, rounds_by_id
+from campaigns.usage import Usage, mutation_usage, newest_of, outcomes_of, refusals_of, rounds_by_id
 from engine.mutators import MUTATORS, Effect, Mutator
 from engine.mutators.examples import shown
 from engine.mutators.spec import OBJECTS, POOLS, PRIMITIVES
@@ -190,7 +189,7 @@ def show_mutator(request: HttpRequest, name: str) -> HttpResponse:
         "after": after,
         "outcomes": outcomes_of(labels),
         "refusals": refusals_of(labels)[:12],
-        "recent": _recent(mutator),
+        "recent": newest_of(labels),
     }
     return render(request, "catalogue/mutator.html", context)
 
@@ -199,9 +198,3 @@ def show_mutator(request: HttpRequest, name: str) -> HttpResponse:
 def _applied(name: str) -> tuple[str, str]:
     """Lines that the row takes from an example case and brings to it; making them takes a while."""
     return shown(MUTATORS[name])
-
-
-def _recent(mutator: Mutator) -> list[Mutant]:
-    """The newest rounds that began with it."""
-    rounds = Mutant.objects.filter(mutator=mutator.name).select_related("shard__campaign")
-    return list(rounds.order_by("-id")[:10])

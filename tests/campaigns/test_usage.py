@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from campaigns.models import Refusal
-from campaigns.usage import Usage, mutation_usage, outcomes_of, refusals_of, rounds_by_id
+from campaigns.usage import Usage, mutation_usage, newest_of, outcomes_of, refusals_of, rounds_by_id
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -76,5 +76,6 @@ def test_reasons_are_those_of_the_mutations_asked_for() -> None:
         Refusal.objects.create(shard=one, mutation="drop", reason="dead", count=count)
     assert outcomes_of(["swap.left", "swap.right"]) == (("differs", 2), ("raises", 1))
     assert refusals_of(["swap.left"]) == (("too large", 7),)
+    assert [one.round for one in newest_of(["swap.left", "drop.exp"])] == [9, 2, 1, 0]
     found = rounds_by_id([shard.mutants.get(round=0).pk, 0])
     assert [one.shard.campaign for one in found.values()] == [shard.campaign]

@@ -253,7 +253,7 @@ def test_graph_comes_as_text_as_picture_and_as_a_panel(client: Client) -> None:
     ("path", "count"),
     [
         (MUTATIONS, 8),
-        (f"{MUTATIONS}{CLONE}/", 12),
+        (f"{MUTATIONS}{CLONE}/", 13),
         (OPERATORS, 8),
         (f"{OPERATORS}relu/", 9),
         (SEED_LIST, 8),

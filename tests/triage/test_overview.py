@@ -48,6 +48,14 @@ def test_new_installation_is_told_what_to_do(client: Client) -> None:
     assert "Nothing has run yet" in text
     assert "Nothing waits" in text
     assert "None runs" in text
+    assert 'class="figure"' not in text
+
+
+@pytest.mark.usefixtures("person")
+def test_period_in_which_nothing_ran_says_so_instead_of_empty_charts(client: Client) -> None:
+    factories.mutant(shard=factories.shard(), round=0)
+    assert "Nothing ran in this period" not in page(client)
+    assert "Nothing ran in this period" in page(client, since="2020-01-01", until="2020-02-01")
 
 
 @pytest.mark.usefixtures("person")
