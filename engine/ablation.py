@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
+from typing import TypeAlias
 
 from engine.errors import ConstraintViolated, EngineError
 from engine.executors.apis import public_api
@@ -42,7 +43,9 @@ EAGER_NUMERICS = ("emulate_precision_casts", "fallback_random")
 _SMALL = ("float16", "bfloat16")
 _FORMS = 12
 _GRADIENTS = (Kind.GRADIENT, Kind.GRADIENT_NONFINITE, Kind.GRADIENT_RAISES)
-FAILS, PASSES, DIFFERS, COULD_NOT = "fails", "passes", "differs", "could not run"
+# Axis, setting, and what answers with result and detail.
+_Cell: TypeAlias = "tuple[str, str, Callable[[], tuple[str, str]]]"
+_FAILS, _PASSES, _DIFFERS, _COULD_NOT = "fails", "passes", "differs", "could not run"
 
 
 def ablations(
@@ -64,7 +67,7 @@ def label(found: Sequence[Ablation]) -> str:
     gone = [
         one.setting
         for one in found
-        if one.axis == "option" and one.setting in EAGER_NUMERICS and one.result == PASSES
+        if one.axis == "option" and one.setting in EAGER_NUMERICS and one.result == _PASSES
     ]
     return f"vanishes with {' and with '.join(gone)}" if gone else ""
 
@@ -94,7 +97,7 @@ class _Ablator:
 
     def cells(self) -> Iterator[Ablation]:
         """Every cell; those past the budget unasked."""
-        asked: list[tuple[str, str, Callable[[], tuple[str, str]]]] = [
+        asked: list[_Cell] = [
             *self._modes(),
             *self._options(),
             *self._dtypes(),
@@ -103,17 +106,17 @@ class _Ablator:
         for axis, setting, ask in asked:
             if self.clock() > self.deadline:
                 spent = f"the budget of {self.seconds:.0f} s was spent"
-                yield Ablation(axis, setting, COULD_NOT, spent)
+                yield Ablation(axis, setting, _COULD_NOT, spent)
                 continue
             try:
                 result, detail = ask()
             except EngineError as refusal:
-                result, detail = COULD_NOT, str(refusal)
+                result, detail = _COULD_NOT, str(refusal)
             lines = [line.strip() for line in detail.splitlines()]
             yield Ablation(axis, setting, result, lines[0][:300] if lines else "")
 
     # ---- modes
-    def _modes(self) -> Iterator[tuple[str, str, Callable[[], tuple[str, str]]]]:
+    def _modes(self) -> Iterator[_Cell]:
         own = [
             mode.name
             for mode in MODES.values()
@@ -128,7 +131,7 @@ class _Ablator:
         return self._ruled(replace(self.trial.comparison, outcomes=outcomes), (mode,))
 
     # ---- options
-    def _options(self) -> Iterator[tuple[str, str, Callable[[], tuple[str, str]]]]:
+    def _options(self) -> Iterator[_Cell]:
         """Options of the plainest accused mode: of another they say nothing where this one fails
         without them. Eager modes have none."""
         plainest = next((one for one in MODES if one in self.divergence.modes), "")
@@ -144,14 +147,14 @@ class _Ablator:
         outcome = self._outcome(self.case, self.blobs, f"{mode}+{option}")
         outcomes = {**self.trial.outcomes, mode: replace(outcome, mode=mode)}
         result, detail = self._ruled(replace(self.trial.comparison, outcomes=outcomes), (mode,))
-        if result != COULD_NOT and not any(one.endswith("in force") for one in outcome.proof):
+        if result != _COULD_NOT and not any(one.endswith("in force") for one in outcome.proof):
             detail = "; ".join(
                 part for part in (detail, "it raised before that could show") if part
             )
         return result, f"{mode}: {detail}" if detail else mode
 
     # ---- dtypes
-    def _dtypes(self) -> Iterator[tuple[str, str, Callable[[], tuple[str, str]]]]:
+    def _dtypes(self) -> Iterator[_Cell]:
         for dtype in _wider(self.case.graph):
             yield "dtype", dtype, lambda dtype=dtype: self._dtype(dtype)  # type: ignore[misc]
 
@@ -163,7 +166,7 @@ class _Ablator:
         return self._ruled(trial.comparison, self.divergence.modes, verdict=trial.verdict)
 
     # ---- forms
-    def _forms(self) -> Iterator[tuple[str, str, Callable[[], tuple[str, str]]]]:
+    def _forms(self) -> Iterator[_Cell]:
         """Every other form of the accused call, then of the others of the program."""
         graph = self.case.graph
         try:
@@ -195,7 +198,7 @@ class _Ablator:
         case = self.case.with_graph(graph)
         lowered = lower(case, self.framework)
         if lowered.forms[node.name] != form:
-            return COULD_NOT, "its object is built beforehand from an operand that is no input"
+            return _COULD_NOT, "its object is built beforehand from an operand that is no input"
         modes = dict.fromkeys((self.baseline, *self.divergence.modes))
         outcomes = dict(self.trial.outcomes)
         for mode in modes:
@@ -223,7 +226,7 @@ class _Ablator:
         """The worst that the modes in question do, and a line about it."""
         ruling = judge(comparison) if verdict is None else verdict
         found = [self._answered(comparison, ruling, mode) for mode in modes]
-        for result in (FAILS, DIFFERS, COULD_NOT, PASSES):
+        for result in (_FAILS, _DIFFERS, _COULD_NOT, _PASSES):
             for one, detail in found:
                 if one == result:
                     return result, detail
@@ -232,26 +235,26 @@ class _Ablator:
     def _answered(self, comparison: Comparison, verdict: Verdict, mode: str) -> tuple[str, str]:
         for one in verdict.divergences:
             if mode in one.modes and self._is_same(one):
-                return FAILS, _said(one, comparison.outcomes[mode])
+                return _FAILS, _said(one, comparison.outcomes[mode])
         other = next((one for one in verdict.divergences if mode in one.modes), None)
         if other is not None:
-            return DIFFERS, describe(other)
+            return _DIFFERS, describe(other)
         outcome = comparison.outcomes[mode]
         failure = outcome.failure
         if failure is None and self.divergence.kind in _GRADIENTS:
             failure = outcome.gradient_failure
         if failure is not None:
-            return COULD_NOT, _raised(failure)
+            return _COULD_NOT, _raised(failure)
         if outcome.status is not Status.OK:
-            return COULD_NOT, outcome.reason or outcome.status.value
+            return _COULD_NOT, outcome.reason or outcome.status.value
         if self.divergence.kind in _GRADIENTS and not outcome.gradients:
-            return COULD_NOT, outcome.reason or "no gradient was given"
+            return _COULD_NOT, outcome.reason or "no gradient was given"
         off = [row for row in weighed(comparison) if row.mode == mode and row.ratio > 1]
         if not off:
-            return PASSES, ""
+            return _PASSES, ""
         worst = max(off, key=lambda row: row.ratio)
         doubt = next((one for one in verdict.notes if worst.name in one), "its eager mode is too")
-        return DIFFERS, f"off {worst.ratio:.3g} times what is allowed, but not accused: {doubt}"
+        return _DIFFERS, f"off {worst.ratio:.3g} times what is allowed, but not accused: {doubt}"
 
     def _is_same(self, other: Divergence) -> bool:
         """Whether a divergence is this one, in whichever modes it shows."""

@@ -100,7 +100,7 @@ class _Search:
             answer = outcome.recorded.get(node.name)
             said = _wrong(self.trial.comparison, 0, node, answer) if answer else ""
             if said:
-                return Localised("forward", mode, node.name, node.op, said)
+                return Localised("forward", mode, node.name, _made_by(self.graph, node), said)
         return self._first_output(mode, self.trial.comparison, "not while values are recorded")
 
     def _returned(self, mode: str) -> Localised | None:
@@ -132,7 +132,7 @@ class _Search:
                 if said:
                     later = f" in call {call}" if call else ""
                     said += f"{later}{self._writer(node)} ({how})"
-                    return Localised("forward", mode, node.name, node.op, said)
+                    return Localised("forward", mode, node.name, _made_by(self.graph, node), said)
         return None
 
     def _writer(self, node: Node) -> str:
@@ -167,7 +167,7 @@ class _Search:
         said = next((one for one in self.divergence.evidence if one.startswith(own)), "")
         words = f"{self.divergence.kind}: {self.divergence.message}"
         detail = "; ".join(part for part in (words, said.removeprefix(own)) if part)
-        return Localised("forward", mode, node.name, node.op, detail)
+        return Localised("forward", mode, node.name, _made_by(self.graph, node), detail)
 
     # ---- backward
     def backward(self, mode: str) -> Localised | None:
@@ -240,7 +240,7 @@ class _Search:
         said = lines[0] if lines else ""
         if self.trial.outcomes[mode].status not in (Status.DIED, Status.TIMEOUT):
             said = f"raises {failure.type} in {failure.phase}: {said}"
-        return Localised(direction, mode, node.name, node.op, said[:300])
+        return Localised(direction, mode, node.name, _made_by(self.graph, node), said[:300])
 
     def _run(
         self, case: Case, mode: str, blobs: Mapping[str, Array] | None = None
@@ -257,6 +257,12 @@ class _Search:
             return None
         answered = outcomes[mode].status is Status.OK and comparison.referees
         return comparison if answered else None
+
+
+def _made_by(graph: Graph, node: Node) -> str:
+    """The operator that made a value; that of the tuple, for an item of one."""
+    whole = graph.by_name.get(node.uses[0]) if node.op == "item" else None
+    return whole.op if whole is not None else node.op
 
 
 # ------------------------------------------------------------------------------------- programs

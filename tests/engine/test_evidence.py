@@ -352,6 +352,24 @@ plan
     assert forms[0].setting.startswith("torch.Tensor.add_ (")
 
 
+def test_an_item_is_blamed_on_what_made_the_pair() -> None:
+    text = """case 1
+graph pair
+  input x: float32[3] = [3.0, 1.0, 2.0]
+  a: float32[3] = exp(x)
+  t: (float32[], int64[]) = max_dim(a; dim=0, keepdim=false)
+  b: float32[] = item(t; index=0)
+  return b
+plan
+  call
+  check values
+"""
+    wrong = {"max_dim": lambda x, **_: (x.max() * 2, np.argmax(x))}
+    trial, one = failing(PretendedPool({"torch-aot": wrong}), text)
+    (found,) = localised(trial, trial.verdict.divergences[0], one, {})
+    assert (found.value, found.op) == ("b", "max_dim")
+
+
 def test_a_wrong_dtype_is_localised() -> None:
     pool = PretendedPool(dtypes={"torch-aot": {"b": "float64"}})
     trial, one = failing(pool, CHAIN.replace("return c", "return b, c"))
