@@ -281,7 +281,9 @@ def _end(claim: Claim, *, problem: str = "", now: datetime | None = None) -> Non
         owner="",
         lease_until=None,
     )
-    bucket = Bucket.objects.select_for_update().get(pk=rerun.finding.bucket_id)
+    # As it is now: a merge may have moved the finding meanwhile.
+    buckets = Bucket.objects.select_for_update(of=("self",))
+    bucket = rerun.finding.bucket = buckets.get(findings=rerun.finding_id)
     where = ", ".join(f"{name} {version}" for name, version in rerun.versions.items())
     write_event(
         bucket,

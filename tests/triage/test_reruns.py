@@ -29,6 +29,7 @@ from flowmut_web.tasks import sweep
 from flowmut_web.worker import child
 from tests import factories
 from triage import reruns
+from triage.grouping import merge_buckets
 from triage.models import Bucket, FindingRecord, Rerun
 
 pytestmark = pytest.mark.django_db
@@ -66,6 +67,22 @@ def test_result_is_a_line_of_the_history_with_who_asked_and_where(tmp_path: Path
     event = rerun.finding.bucket.events.get(kind="rerun")
     assert (event.after, event.why) == ("reproduced 1 of 1", "With torch 9.1.")
     assert event.who == rerun.asked_by
+
+
+def test_result_goes_to_the_bucket_that_has_the_finding_in_the_end(tmp_path: Path) -> None:
+    rerun, other = asked(attempts=1), factories.bucket()
+
+    def merge() -> bool:
+        if not rerun.finding.bucket.merged_into_id:
+            merge_buckets([rerun.finding.bucket], into=other, who=factories.user())
+            rerun.finding.bucket.refresh_from_db()
+        return False
+
+    FindingRecord.objects.filter(pk=rerun.finding_id).update(
+        data=rerun.finding.data | {"script": f"import time\ntime.sleep(2)\n{SHOWS}"}
+    )
+    run(rerun, tmp_path, is_stopping=merge)
+    assert other.events.get(kind="rerun").after == "reproduced 1 of 1"
 
 
 def test_script_that_passes_every_time_raises_a_flag_and_leaves_the_status(tmp_path: Path) -> None:
