@@ -85,6 +85,7 @@ SORTS: Mapping[str, tuple[_Column, ...]] = {
     "last_seen": ("last_seen",),
 }
 DEFAULT_SORT = "-impact"
+_MAY_BE_NOTHING = ("assignee__username",)
 
 
 class _AnyValues(forms.MultipleChoiceField):
@@ -241,8 +242,10 @@ def sorted_buckets(rows: QuerySet[Bucket], sort: str) -> QuerySet[Bucket]:
     wanted = sort if sort.removeprefix("-") in SORTS else DEFAULT_SORT
     first, *rest = SORTS[wanted.removeprefix("-")]
     main = F(first) if isinstance(first, str) else first
-    # Databases disagree on where nothing belongs; here it comes last.
-    order = main.desc(nulls_last=True) if wanted.startswith("-") else main.asc(nulls_last=True)
+    # Databases disagree on where nothing belongs; here it comes last. Said for other columns, it
+    # would keep PostgreSQL from using their index.
+    last = True if first in _MAY_BE_NOTHING else None
+    order = main.desc(nulls_last=last) if wanted.startswith("-") else main.asc(nulls_last=last)
     return rows.order_by(order, *(f"-{column}" for column in rest), "-id")
 
 
