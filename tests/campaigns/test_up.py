@@ -127,7 +127,7 @@ def test_first_start_second_start_and_stop(var: Path, address: str) -> None:
     password = first.wait_for(r"Log in as admin with the password (\S+)")[1]
     with urllib.request.urlopen(f"http://{address}/health/") as answer:
         assert answer.read() == b"ok\n"
-    assert _log_in(address, password) == f"http://{address}/campaigns/"
+    assert _log_in(address, password) == f"http://{address}/"
     assert "torch: cannot be used: environment torch: saw /bin/false" in first.said
     assert re.search(r"First campaign: \d models, 60 rounds each, random seed \d+", first.said)
     assert first.stop() == 0
@@ -138,7 +138,7 @@ def test_first_start_second_start_and_stop(var: Path, address: str) -> None:
     second.wait_for("Ready: ")
     assert "password" not in second.said, "it is printed once"
     assert "First campaign" not in second.said
-    assert _log_in(address, password) == f"http://{address}/campaigns/"
+    assert _log_in(address, password) == f"http://{address}/"
     assert second.stop(signal.SIGTERM) == 0
     assert _left(var) == []
 
