@@ -94,7 +94,7 @@ def _bucket_of(finding: Finding, now: datetime) -> tuple[Bucket, GroupingRule | 
     """The bucket, locked, the rule that says so, and whether the bucket is new."""
     rule = best_rule(active_rules(), finding.parts)
     if rule is not None:
-        return _locked(resolved(rule.bucket)), rule, False
+        return _locked(rule.bucket), rule, False
     bucket, opened = Bucket.with_merged.select_for_update().get_or_create(
         signature_digest=text_digest(finding.signature),
         signature_version=SIGNATURE_VERSION,
@@ -120,9 +120,14 @@ def _bucket_of(finding: Finding, now: datetime) -> tuple[Bucket, GroupingRule | 
             now=now,
         )
     if bucket.merged_into_id is not None:
-        bucket = _locked(resolved(bucket))
+        bucket = _locked(bucket)
     return bucket, None, opened
 
 
 def _locked(bucket: Bucket) -> Bucket:
-    return Bucket.with_merged.select_for_update().get(pk=bucket.pk)
+    """Where the bucket's findings are now, locked; it may be merged while we wait for the lock."""
+    rows = Bucket.with_merged.select_for_update()
+    locked = rows.get(pk=resolved(bucket).pk)
+    while locked.merged_into_id is not None:
+        locked = rows.get(pk=resolved(locked).pk)
+    return locked

@@ -207,6 +207,8 @@ def _apply_rule(
     batch: uuid.UUID,
     now: datetime,
 ) -> RulePlan:
+    locked_buckets(shift.source for shift in plan_rule(bucket, parts).enter)
+    # Again, now that nothing can come into those buckets: an emptied one must be empty.
     plan = plan_rule(bucket, parts)
     for shift in plan.leave:
         target = shift.target or _open_bucket(
