@@ -340,6 +340,11 @@ class _Writer:
         for condition in node.regions[:-1]:
             inner = self._body_scope(condition, carried, scope)
             test += self._nodes(condition.nodes, inner)
+            if node.form(self.framework) == "builtin_and":
+                yield from (_Text(f"{count} = 0"), *test)
+                yield _Text(f"while {_results(condition, inner)} and {count} < {node.bound}:")
+                yield from _indented([*step, _Text(f"{count} = {count} + 1"), *test])
+                return
             test += [_Text(f"if not {_results(condition, inner)}:"), _Text("    break")]
         yield _Text(f"{count} = 0")
         yield _Text(f"while {count} < {node.bound}:")

@@ -38,6 +38,11 @@ def _statement(*_: object, **__: object) -> object:
 
 
 _FORMS = {"builtin": Form("{carried}")}
+# The count of turns beside the condition in one expression, instead of a statement of its own.
+_WHILE_FORMS = {
+    **_FORMS,
+    "builtin_and": Form("({carried})", source="Python: `a and b` is true where both are"),
+}
 
 op(
     "for",
@@ -61,8 +66,8 @@ op(
     infer=carried,
     requires=_dense,
     reference=_statement,
-    torch=_FORMS,
-    mindspore=_FORMS,
+    torch=_WHILE_FORMS,
+    mindspore=_WHILE_FORMS,
     tolerance=Tolerance.EXACT,
     tags={"control"},
     doc="Run the body at most `bound` times, as long as the condition body, if any, yields true.",

@@ -284,6 +284,14 @@ r: float32[2,3] = item(t; index=0)
 return r"""
 
 
+def test_a_condition_may_stand_beside_the_count_of_turns() -> None:
+    both = LOOP.replace("while(v, w) bound 4", "while(v, w) as torch:builtin_and bound 4")
+    text = lowered(both).source
+    assert "    while q and turns < 4:\n" in text
+    assert text.count("p = torch.max(d2, -1).values\n") == 2
+    assert "break" not in text
+
+
 def test_loops_are_statements_that_assign_what_they_carry() -> None:
     text = lowered(LOOP).source.split("def forward(x):\n")[1]
     assert text == (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -13,6 +13,7 @@ from engine.ir.case import Case
 from engine.ir.text import parse_case
 from engine.ops import OPS
 from engine.ops.spec import Form
+from engine.oracles.verdict import Kind
 from engine.report import Discovery, report
 from engine.trial import Bench
 
@@ -48,8 +49,8 @@ def plant(monkeypatch: pytest.MonkeyPatch, framework: str, form: Form) -> None:
     monkeypatch.setitem(OPS, "sin", replace(row, forms=forms))
 
 
-def found_in(pool: Pool, case: Case) -> Finding:
-    bench = Bench(pool, MODES)
+def found_in(pool: Pool, case: Case, modes: tuple[str, ...] = MODES) -> Finding:
+    bench = Bench(pool, modes)
     trial = bench.trial(case, {})
     assert trial.verdict.failed, trial.verdict
     discovery = Discovery(
@@ -98,3 +99,100 @@ def test_a_planted_fault_is_found_localised_and_minimised(
     assert finding.minimised_nodes == 1
     # The planted fault lives in our row, and so in the text of the script.
     assert finding.reproduction.reproduced == finding.reproduction.attempts == 3
+
+
+# ------------------------------------------------------------------------- one of every other kind
+SMALL = """case 1
+graph small
+  input x: float32[2,3] = normal(seed=0, mean=0.0, std=1.0) requires_grad
+  v0: float32[2,3] = tanh(x)
+  v1: float32[2,3] = sin(v0)
+  v2: float32[2,3] = abs(v1)
+  return v2
+plan
+  call
+  check values state
+"""
+COMPILING = "if torch.compiler.is_compiling() else torch.sin({x})"
+SEGFAULT = "__import__('os').kill(__import__('os').getpid(), 11)"
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A fault in one operator's row, and the program that meets it."""
+
+    kind: Kind
+    framework: str
+    form: Form
+    text: str = SMALL
+    op: str = "sin"
+
+
+FAULTS = (
+    Planted(Kind.DIED, "torch", Form(f"torch.sin({{x}} + ({SEGFAULT} or 0))")),
+    Planted(Kind.DTYPE, "torch", Form(f"torch.sin({{x}}).double() {COMPILING}")),
+    Planted(Kind.SHAPE, "torch", Form(f"torch.sin({{x}})[None] {COMPILING}")),
+    Planted(Kind.NONFINITE, "torch", Form("torch.sin({x}) / 0")),
+    Planted(
+        Kind.VALUES,
+        "mindspore",
+        Form("ops.sin({x}.astype(ms.float32)).astype(ms.float64)"),
+        SMALL.replace("float32", "float64"),
+    ),
+    Planted(
+        Kind.GRADIENT,
+        "mindspore",
+        Form("ops.sin(ops.stop_gradient({x})) + 2 * ({x} - ops.stop_gradient({x}))"),
+        SMALL.replace("  call\n  check values state", "  call\n  gradient reverse\n  check values"),
+    ),
+    Planted(
+        Kind.WRITE_LOST,
+        "torch",
+        Form("{x}"),
+        SMALL.replace("sin(v0)", "add_(v0, x) writes v0"),
+        "add_",
+    ),
+    Planted(
+        Kind.SECOND_CALL,
+        "torch",
+        Form("torch.sin({x}) * ({self}.append(1) or len({self}))", setup=("{self} = []",)),
+        SMALL.replace("  call\n", "  call\n  call\n"),
+    ),
+    Planted(Kind.MOVED, "torch", Form("torch.sin({x})", before=("torch.rand(1)",))),
+    Planted(
+        Kind.LAYOUT,
+        "torch",
+        Form("{x}.view({x}.shape)"),
+        SMALL.replace("tanh(x)", "clone(x)").replace("return v2", "return v0, v2"),
+        "clone",
+    ),
+)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=[one.kind.name.lower() for one in FAULTS])
+def test_a_planted_fault_of_every_kind_is_found_and_minimised(
+    monkeypatch: pytest.MonkeyPatch, pool: Pool, fault: Planted
+) -> None:
+    row = OPS[fault.op]
+    forms = {**row.forms, fault.framework: {"function": fault.form}}
+    monkeypatch.setitem(OPS, fault.op, replace(row, forms=forms))
+    finding = found_in(pool, parse_case(fault.text), MODES[:3])
+    assert finding.parts["kind"] == fault.kind
+    assert finding.symptom is fault.kind.symptom
+    assert finding.accused_framework == fault.framework
+    assert finding.accused_op == fault.op
+    # What is written to is a copy, so that the loss shows at an output.
+    assert finding.minimised_nodes == (2 if fault.kind is Kind.WRITE_LOST else 1)
+    assert finding.reproduction.reproduced >= 2
+    if fault.kind in (Kind.NONFINITE, Kind.VALUES):
+        assert {one.op for one in finding.localised} == {fault.op}
+
+
+def test_a_hang_counts_when_it_repeats_alone(monkeypatch: pytest.MonkeyPatch, pool: Pool) -> None:
+    plant(monkeypatch, "torch", Form("torch.sin({x} + (__import__('time').sleep(600) or 0))"))
+    monkeypatch.setattr(pool, "deadline", lambda mode: 4.0)
+    verdict = (
+        Bench(pool, ("torch-eager", "mindspore-pynative")).trial(parse_case(SMALL), {}).verdict
+    )
+    assert [(one.kind, one.modes) for one in verdict.divergences] == [(Kind.HANG, ("torch-eager",))]
+    assert verdict.divergences[0].symptom is Symptom.CRASH
