@@ -119,7 +119,7 @@ def _rows_of(text: str, labels: Sequence[str]) -> list[tuple[Any, ...]]:
     marks = ", ".join(["%s"] * len(labels))
     with connection.cursor() as cursor:
         cursor.execute(_statement(text.format(labels=marks)), list(labels))
-        return cursor.fetchall()
+        return list(cursor.fetchall())
 
 
 def refusals_of(labels: Sequence[str]) -> tuple[tuple[str, int], ...]:

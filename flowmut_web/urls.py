@@ -9,6 +9,11 @@ from rest_framework.routers import DefaultRouter
 
 from campaigns.api import CampaignViewSet, EnvironmentViewSet, ShardViewSet
 from flowmut_web.account import account_urls
+from flowmut_web.catalogue.api import (
+    MutationViewSet,
+    OperatorViewSet,
+    SeedViewSet,
+)
 from flowmut_web.overview import show_live, show_overview
 from flowmut_web.views import health
 from triage.api import (
@@ -46,6 +51,9 @@ router.register("findings", FindingViewSet, "finding")
 router.register("reports", ReportViewSet, "report")
 router.register("reruns", RerunViewSet, "rerun")
 router.register("suppressions", SuppressionViewSet, "suppression")
+router.register("mutations", MutationViewSet, "mutation")
+router.register("operators", OperatorViewSet, "operator")
+router.register("seeds", SeedViewSet, "seed")
 router.register("views", SavedViewViewSet, "view")
 
 urlpatterns: list[URLPattern | URLResolver] = [

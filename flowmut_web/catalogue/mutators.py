@@ -19,7 +19,7 @@ from engine.mutators.spec import OBJECTS, POOLS, PRIMITIVES
 from flowmut_web.catalogue.listing import Column, Filters, choices, listing, match_words
 from triage.attribution import findings_by_mutation
 
-__all__ = ["MutatorFilters", "list_mutators", "show_mutator"]
+__all__ = ["MutatorFilters", "list_mutators", "mutator_rows", "show_mutator"]
 
 _STATES = (
     ("proven", "every variant proven"),
@@ -136,14 +136,15 @@ def _row(mutator: Mutator, usage: Mapping[str, Usage], findings: Mapping[str, Co
     )
 
 
-def _rows() -> list[Row]:
+def mutator_rows() -> list[Row]:
+    """Every row with what was recorded of it."""
     usage, findings = mutation_usage(), findings_by_mutation()
     return [_row(one, usage, findings) for one in MUTATORS.values()]
 
 
 @require_safe
 def list_mutators(request: HttpRequest) -> HttpResponse:
-    filters, rows = MutatorFilters(request.GET), _rows()
+    filters, rows = MutatorFilters(request.GET), mutator_rows()
     wanted = [row for row in rows if filters.matches(row)]
     variants = [one for row in rows for one in row.variants]
     context = {

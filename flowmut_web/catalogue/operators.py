@@ -20,7 +20,7 @@ from flowmut_web.catalogue.listing import Column, Filters, choices, listing, mat
 from triage.attribution import buckets_by_facet, findings_by_op
 from triage.models import Facet
 
-__all__ = ["OperatorFilters", "list_operators", "show_operator"]
+__all__ = ["OperatorFilters", "list_operators", "operator_rows", "show_operator"]
 
 _EXAMPLES_READ = 4
 
@@ -136,7 +136,8 @@ _COLUMNS: Mapping[str, Column[Row]] = {
 }
 
 
-def _rows() -> list[Row]:
+def operator_rows() -> list[Row]:
+    """Every row with what was recorded of it."""
     findings, buckets, used = findings_by_op(), buckets_by_facet(Facet.Kind.OP), seed_usage()
     in_seeds: dict[str, dict[str, int]] = {}
     for seed in SEEDS:
@@ -156,7 +157,7 @@ def _rows() -> list[Row]:
 
 @require_safe
 def list_operators(request: HttpRequest) -> HttpResponse:
-    filters, rows = OperatorFilters(request.GET), _rows()
+    filters, rows = OperatorFilters(request.GET), operator_rows()
     wanted = [row for row in rows if filters.matches(row)]
     context = {
         **listing(request, wanted, _COLUMNS, sort="name", total=len(rows)),
@@ -169,7 +170,7 @@ def list_operators(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_operator(request: HttpRequest, name: str) -> HttpResponse:
-    row = next((one for one in _rows() if one.spec.name == name), None)
+    row = next((one for one in operator_rows() if one.spec.name == name), None)
     if row is None:
         raise Http404(f"no operator is called {name}")
     spec = row.spec

@@ -25,7 +25,14 @@ from triage.attribution import buckets_by_facet, findings_by_seed
 from triage.graph_panel import Panel, program_panel
 from triage.models import Facet
 
-__all__ = ["download_graph", "download_picture", "list_seeds", "show_graph", "show_seed"]
+__all__ = [
+    "download_graph",
+    "download_picture",
+    "list_seeds",
+    "seed_rows",
+    "show_graph",
+    "show_seed",
+]
 
 _OPS_DRAWN = 30
 
@@ -56,7 +63,8 @@ class Contents:
     outputs: tuple[str, ...]
 
 
-def _rows() -> list[Row]:
+def seed_rows() -> list[Row]:
+    """Every row with what was recorded of it."""
     usage, findings = seed_usage(), findings_by_seed()
     buckets = buckets_by_facet(Facet.Kind.SEED)
     return [
@@ -75,7 +83,7 @@ def _rows() -> list[Row]:
 @require_safe
 def list_seeds(request: HttpRequest) -> HttpResponse:
     scale = request.GET.get("scale", "")
-    rows = [row for row in _rows() if scale in ("", row.seed.scale)]
+    rows = [row for row in seed_rows() if scale in ("", row.seed.scale)]
     context = {"rows": rows, "scale": scale, "scales": ("compact", "full"), "total": len(SEEDS)}
     return render(request, "catalogue/seeds.html", context)
 
@@ -83,7 +91,7 @@ def list_seeds(request: HttpRequest) -> HttpResponse:
 @require_safe
 def show_seed(request: HttpRequest, name: str) -> HttpResponse:
     seed = _seed(name)
-    row = next(one for one in _rows() if one.seed is seed)
+    row = next(one for one in seed_rows() if one.seed is seed)
     counts = op_counts(name)
     drawn = dict(list(counts.items())[:_OPS_DRAWN])
     context = {

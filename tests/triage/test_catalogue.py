@@ -247,6 +247,36 @@ def test_graph_comes_as_text_as_picture_and_as_a_panel(client: Client) -> None:
     )
 
 
+# --------------------------------------------------------------------------------------- API
+def test_stranger_gets_nothing_from_the_api(client: Client) -> None:
+    for name in ("mutations", "operators", "seeds"):
+        assert client.get(f"/api/{name}/").status_code in (401, 403)
+
+
+@pytest.mark.usefixtures("person")
+def test_api_gives_the_rows_that_the_pages_show(client: Client) -> None:
+    shard = factories.shard(recorded_rounds=1)
+    made = {"mutator": CLONE, "variant": "clone", "parent": "a", "digest": "b"}
+    factories.mutant(shard=shard, round=0, accepted=True, **made)
+    factories.finding(shard=shard, mutator=f"{CLONE}.clone", accused_op="relu", symptom="crash")
+    answer = client.get("/api/mutations/", {"q": "copy", "object": "tensor", "limit": "100"}).json()
+    assert answer["count"] == len(shown(client, MUTATIONS, q="copy", object="tensor"))
+    one = client.get(f"/api/mutations/{CLONE}/").json()
+    assert one in answer["results"]
+    variant = next(each for each in one["variants"] if each["name"] == "clone")
+    assert (variant["rounds"], variant["is_proven"]) == (1, True)
+    assert variant["findings"] == {"crash": 1}
+    operator = client.get("/api/operators/relu/").json()
+    assert operator["forms"]["torch"]["function"]["call"] == "F.relu({x})"
+    assert operator["findings"] == {"crash": 1}
+    seed = client.get(f"/api/seeds/{SEED}/").json()
+    assert (seed["parameters"], seed["rounds"], seed["findings"]) == (63_754, 1, {"crash": 1})
+    found = client.get("/api/seeds/", {"scale": "compact"}).json()["results"]
+    assert {each["scale"] for each in found} == {"compact"}
+    for path in ("mutations/no.such.row", "operators/zebra", "seeds/zebra"):
+        assert client.get(f"/api/{path}/").status_code == 404
+
+
 # ---------------------------------------------------------------------------------- together
 @pytest.mark.usefixtures("person")
 @pytest.mark.parametrize(
