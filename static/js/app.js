@@ -223,6 +223,9 @@
     if (action) { event.preventDefault(); action(); }
   });
 
+  // ---- on narrow screens the parts scroll: the one that is open is shown
+  document.querySelector(".top nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
   dress(document);
   schedule();
 })();
