@@ -185,16 +185,21 @@ def test_state_that_moved_is_read_before_and_after() -> None:
     assert script.count(reads) == 2
 
 
-@pytest.mark.parametrize("framework", ["torch", "mindspore"])
-def test_every_flag_of_the_workers_can_be_read_by_a_script(framework: str) -> None:
-    path = Path("engine/executors/worker") / f"{framework}_worker.py"
-    flags = next(
-        one
-        for one in ast.parse(path.read_text()).body
-        if isinstance(one, ast.FunctionDef) and one.name == "flags"
-    )
-    keys = {ast.literal_eval(key) for key in _dictionary(flags).keys if key is not None}
-    assert keys == {name for name in STATE if name.startswith(framework)}
+def test_every_flag_of_the_workers_can_be_read_by_a_script() -> None:
+    keys: set[str] = set()
+    for module, function in (
+        ("torch_worker", "flags"),
+        ("mindspore_worker", "flags"),
+        ("session", "_flags"),
+    ):
+        path = Path(engine.__file__).parent / "executors" / "worker" / f"{module}.py"
+        flags = next(
+            one
+            for one in ast.parse(path.read_text()).body
+            if isinstance(one, ast.FunctionDef) and one.name == function
+        )
+        keys |= {ast.literal_eval(key) for key in _dictionary(flags).keys if key is not None}
+    assert keys == STATE.keys()
 
 
 def _dictionary(function: ast.FunctionDef) -> ast.Dict:

@@ -287,6 +287,8 @@ def _flags(framework: Any) -> dict[str, Any]:
         "numpy generator": (kind, np.asarray(keys).tobytes(), rest),
         "python generator": random.getstate(),
         "numpy errors": np.geterr(),
+        "flushing of subnormals": bool(np.float32(1e-40) * np.float32(1) == 0),
+        "rounding": bool(np.float64(1) + np.float64(2.0**-53) == 1),
         "working folder": os.getcwd(),  # noqa: PTH109 - compared, not used
         **framework.flags(),
     }

@@ -113,6 +113,9 @@ def flags() -> dict[str, Any]:
         "torch threads": torch.get_num_threads(),
         "torch flush denormal": bool(torch.tensor([1e-40]).add(0)[0] == 0),
         "torch autocast": torch.is_autocast_enabled("cpu"),
+        "torch matmul precision": torch.get_float32_matmul_precision(),
+        "torch anomaly mode": torch.is_anomaly_enabled(),
+        "torch default device": str(torch.get_default_device()),
     }
 
 
