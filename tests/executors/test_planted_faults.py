@@ -196,3 +196,32 @@ def test_a_hang_counts_when_it_repeats_alone(monkeypatch: pytest.MonkeyPatch, po
     )
     assert [(one.kind, one.modes) for one in verdict.divergences] == [(Kind.HANG, ("torch-eager",))]
     assert verdict.divergences[0].symptom is Symptom.CRASH
+
+
+SQUARED = SMALL.replace("sin(v0)", "square(v0)")
+ALONE = ("mindspore-pynative", "mindspore-graph")
+
+
+def test_another_form_of_the_call_testifies_where_no_other_framework_does(
+    monkeypatch: pytest.MonkeyPatch, pool: Pool
+) -> None:
+    row = OPS["square"]
+    right = row.forms["mindspore"]["method"]
+    planted = {"function": Form("ops.square({x}) * 1.5"), "method": right}
+    monkeypatch.setitem(OPS, "square", replace(row, forms={**row.forms, "mindspore": planted}))
+    verdict = Bench(pool, ALONE).trial(parse_case(SQUARED), {}).verdict
+    assert [(one.kind, one.modes) for one in verdict.divergences] == [(Kind.VALUES, ALONE)]
+    assert "in another form" in verdict.reason
+
+
+def test_the_program_before_a_preserving_mutation_testifies(
+    monkeypatch: pytest.MonkeyPatch, pool: Pool
+) -> None:
+    row = OPS["square"]
+    planted = {"function": Form("ops.square({x}) * 1.5")}
+    monkeypatch.setitem(OPS, "square", replace(row, forms={**row.forms, "mindspore": planted}))
+    mutant, parent = parse_case(SQUARED), parse_case(SQUARED.replace("square(v0)", "mul(v0, v0)"))
+    assert not Bench(pool, ALONE).trial(mutant, {}).verdict.failed
+    verdict = Bench(pool, ALONE, parent=(parent, {})).trial(mutant, {}).verdict
+    assert [(one.kind, one.modes) for one in verdict.divergences] == [(Kind.VALUES, ALONE)]
+    assert "before a mutation that must preserve it" in verdict.reason
