@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 import numpy as np
 
 from engine.executors.outcome import Array
+from engine.executors.reference import smallest_normal
 from engine.ir.graph import Graph, Node
 from engine.ir.types import Dense, is_float, is_integer, itemsize, numpy_dtype
 from engine.ir.window import alias_root
@@ -146,7 +147,13 @@ def _is_place(node: Node, graph: Graph, values: Mapping[str, Array]) -> bool:
     if not isinstance(result, Dense) or not is_integer(result.dtype):
         return False
     dim = dict(asked.attrs).get("dim")
-    return _has_equals(values[asked.operands[0]], dim if isinstance(dim, int) else None)
+    ordered = values[asked.operands[0]]
+    source = graph.types[asked.operands[0]]
+    if isinstance(source, Dense) and is_float(source.dtype):
+        # Flushed to zero, subnormal numbers are equals.
+        wide = as_float64(ordered)
+        ordered = np.where(np.abs(wide) < smallest_normal(source.dtype), 0.0, wide)
+    return _has_equals(ordered, dim if isinstance(dim, int) else None)
 
 
 def _has_equals(array: Array, axis: int | None) -> bool:
