@@ -84,7 +84,8 @@ class Outcome:
     gradient may fail while the calls succeeded. `recorded`: every value's facts, when a recording
     was asked for. `proof`: how the framework says it ran (counters of compiled frames, graph
     breaks, kernels). `moved`: global flags and generators that changed. `signal`: what killed the
-    worker. `trace`: event labels for novelty. `events` never influence a verdict.
+    worker. `trace`: event labels for novelty. `events` never influence a verdict. `memory`: bytes
+    that the worker held when it had answered.
     """
 
     mode: str
@@ -100,5 +101,6 @@ class Outcome:
     stderr: str = ""
     trace: tuple[str, ...] = ()
     seconds: float = 0.0
+    memory: int = 0
     reason: str = ""
     source: str = ""

@@ -149,6 +149,7 @@ def outcome(job: Job, message: Mapping[str, Any], blocks: Sequence[Block]) -> Ou
         moved=tuple(message["moved"]),
         trace=_trace(job, message),
         seconds=message["seconds"],
+        memory=message["rss"],
         reason=message.get("reason", ""),
         source=job.lowered.source,
     )

@@ -21,6 +21,7 @@ __all__ = ["FORMULAS", "RANDOM", "Array", "materialise", "to_dtype"]
 
 Array: TypeAlias = "npt.NDArray[np.generic]"
 Shape: TypeAlias = "tuple[int, ...]"
+Floats: TypeAlias = "npt.NDArray[np.float64]"
 
 _SCALARS = {"int": "int64", "float": "float64", "bool": "bool"}
 
@@ -287,6 +288,180 @@ def _relative_position_index(shape: Shape, *, window: int) -> Array:
     return np.asarray(offset[0] * (2 * window - 1) + offset[1]).reshape(shape)
 
 
+def _window_coordinates(shape: Shape, *, window: int) -> Array:
+    """Liu et al. 2022, Swin V2, section 3.3: log-spaced offsets (..., 2 w - 1, 2 w - 1, 2)."""
+    offsets = np.arange(1 - window, window, dtype="float32") / np.float32(window - 1) * 8
+    spaced = np.sign(offsets) * np.log2(np.abs(offsets) + 1) / np.log2(np.float32(8))
+    table: Array = np.stack(np.meshgrid(spaced, spaced, indexing="ij"), axis=-1)
+    return table.reshape(shape)
+
+
+def _shift_mask(
+    shape: Shape, *, height: int, width: int, window: int, shift: int, masked: float = -100.0
+) -> Array:
+    """Liu et al. 2021, Swin, figure 4: 0 between places of one region of a shifted plane.
+
+    (..., windows, ..., places, places): the plane is padded to whole windows, and the windows of a
+    plane come row by row.
+    """
+    rows, columns = -(-height // window), -(-width // window)
+    bands = [np.zeros(count * window, "int64") for count in (rows, columns)]
+    for band in bands:
+        band[-window:] = 1
+        band[-shift:] = 2
+    region = bands[0][:, None] * 3 + bands[1][None, :]
+    cells = region.reshape(rows, window, columns, window).swapaxes(1, 2)
+    flat = cells.reshape(-1, window * window)
+    return np.where(flat[:, :, None] == flat[:, None, :], 0.0, masked).reshape(shape)
+
+
+def _band_mask(shape: Shape, *, reach: int, masked: float = -np.inf, visible: float = 0.0) -> Array:
+    """[..., query, key]: a key may be seen if it is at most `reach` places away."""
+    queries, keys = shape[-2:]
+    apart = np.abs(np.arange(queries)[:, None] - np.arange(keys)[None, :])
+    return np.broadcast_to(np.where(apart <= reach, visible, masked), shape)
+
+
+def _start_mask(shape: Shape, *, masked: float = -np.inf, visible: float = 0.0) -> Array:
+    """Only the first key may be seen."""
+    return np.broadcast_to(np.where(np.arange(shape[-1]) == 0, visible, masked), shape)
+
+
+def _cloze_mask(shape: Shape, *, masked: float = -np.inf, visible: float = 0.0) -> Array:
+    """Bautista and Atienza 2022, PARSeq: all keys but the one after the query's own place."""
+    queries, keys = shape[-2:]
+    own = np.arange(keys)[None, :] == np.arange(queries)[:, None] + 1
+    return np.broadcast_to(np.where(own, masked, visible), shape)
+
+
+def _frequencies(shape: Shape, *, base: float = 10000.0) -> Array:
+    """base ** (-i / n), i = 0 ... n - 1, along the last axis."""
+    count = shape[-1]
+    return np.broadcast_to(base ** (-np.arange(count) / count), shape)
+
+
+def _plane_waves(
+    shape: Shape, *, height: int, width: int, base: float = 10000.0, by_columns: bool = False
+) -> Array:
+    """Sine and cosine of the column, then of the row: (..., height * width, features).
+
+    Each has a quarter of the features. Places come row by row, or column by column.
+    """
+    count = shape[-1] // 4
+    omega = base ** (-np.arange(count) / count)
+    down, across = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
+    ordered = [place.T if by_columns else place for place in (across, down)]
+    angles = [np.outer(place.ravel().astype("float64"), omega) for place in ordered]
+    parts = [function(angle) for angle in angles for function in (np.sin, np.cos)]
+    return np.broadcast_to(np.concatenate(parts, axis=1), shape)
+
+
+def _plane_sine(
+    shape: Shape, *, height: int, width: int, base: float = 10000.0, layout: str = "planes"
+) -> Array:
+    """Carion et al. 2020, DETR: of rows, then of columns counted from 1 and scaled to 2 pi.
+
+    `layout`: "planes" (..., features, height, width), "places" (..., height * width, features) or
+    "places_first" (height * width, ..., features).
+    """
+    features = shape[-3] if layout == "planes" else shape[-1]
+    half = features // 2
+    omega = base ** (-2 * (np.arange(half) // 2) / half)
+    planes = []
+    for extent, axis in ((height, 0), (width, 1)):
+        place = (np.arange(extent) + 1) / (extent + 1e-6) * 2 * np.pi
+        angles = np.outer(place, omega)
+        waves = np.where(np.arange(half) % 2 == 0, np.sin(angles), np.cos(angles))
+        planes.append(np.repeat(np.expand_dims(waves, 1 - axis), (width, height)[axis], 1 - axis))
+    table = np.concatenate(planes, axis=-1)
+    match layout:
+        case "planes":
+            ordered = table.transpose(2, 0, 1)
+        case "places":
+            ordered = table.reshape(-1, features)
+        case "places_first":
+            ordered = table.reshape(-1, *(1,) * (len(shape) - 2), features)
+        case _:
+            raise ValueError(f"layout {layout!r}, expected planes, places or places_first")
+    return np.broadcast_to(ordered, shape)
+
+
+def _cells(
+    height: int, width: int, strides: tuple[int, ...]
+) -> list[tuple[Floats, Floats, int, int]]:
+    """Columns and rows of the places of every scale, row by row, and its extents."""
+    found = []
+    for stride in strides:
+        rows, columns = height // stride, width // stride
+        down, across = np.meshgrid(np.arange(float(rows)), np.arange(float(columns)), indexing="ij")
+        found.append((across.ravel(), down.ravel(), columns, rows))
+    return found
+
+
+def _grid_centres(shape: Shape, *, height: int, width: int, strides: tuple[int, ...]) -> Array:
+    """Middles of the places of all scales in units of their scale: (..., 2, places), x first."""
+    cells = _cells(height, width, strides)
+    middles = [np.stack([across, down]) + 0.5 for across, down, _, _ in cells]
+    return np.broadcast_to(np.concatenate(middles, axis=1), shape)
+
+
+def _grid_strides(shape: Shape, *, height: int, width: int, strides: tuple[int, ...]) -> Array:
+    """The stride of each place of all scales, along the last axis."""
+    cells = _cells(height, width, strides)
+    sizes = [np.full(one[0].size, stride) for one, stride in zip(cells, strides, strict=True)]
+    return np.broadcast_to(np.concatenate(sizes), shape)
+
+
+def _boxes(height: int, width: int, strides: tuple[int, ...], size: float) -> Floats:
+    """Centre and extent of a square box at each place, in parts of the image: (places, 4)."""
+    boxes = []
+    for level, (across, down, columns, rows) in enumerate(_cells(height, width, strides)):
+        extent = np.full(across.size, size * 2.0**level)
+        boxes.append(
+            np.stack([(across + 0.5) / columns, (down + 0.5) / rows, extent, extent], axis=1)
+        )
+    return np.concatenate(boxes)
+
+
+def _anchors(
+    shape: Shape,
+    *,
+    height: int,
+    width: int,
+    strides: tuple[int, ...],
+    size: float = 0.05,
+    margin: float = 0.01,
+) -> Array:
+    """Zhao et al. 2024, RT-DETR: logits of boxes; outside the margin the greatest float32."""
+    boxes = _boxes(height, width, strides, size)
+    inside = ((boxes > margin) & (boxes < 1 - margin)).all(1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logits = np.log(boxes / (1 - boxes))
+    return np.broadcast_to(np.where(inside, logits, np.finfo("float32").max), shape)
+
+
+def _anchor_mask(
+    shape: Shape,
+    *,
+    height: int,
+    width: int,
+    strides: tuple[int, ...],
+    size: float = 0.05,
+    margin: float = 0.01,
+) -> Array:
+    """1 for the boxes of `anchors` that lie within the margin, else 0: (..., places, 1)."""
+    boxes = _boxes(height, width, strides, size)
+    inside = ((boxes > margin) & (boxes < 1 - margin)).all(1, keepdims=True)
+    return np.broadcast_to(inside.astype("int64"), shape)
+
+
+def _reference_points(shape: Shape, *, height: int, width: int, strides: tuple[int, ...]) -> Array:
+    """Middles of the places of all scales in parts of the image: (..., places, ..., 2), x first."""
+    middles = _boxes(height, width, strides, 0.0)[:, :2]
+    extra = (1,) * (len(shape) - 3)
+    return np.broadcast_to(middles.reshape(-1, *extra, 2), shape)
+
+
 FORMULAS: Mapping[str, Callable[..., Array]] = {
     "arange": _arange,
     "positions": _positions,
@@ -299,4 +474,17 @@ FORMULAS: Mapping[str, Callable[..., Array]] = {
     "rope_sin": _rope_sin,
     "sinusoidal": _sinusoidal,
     "relative_position_index": _relative_position_index,
+    "window_coordinates": _window_coordinates,
+    "shift_mask": _shift_mask,
+    "band_mask": _band_mask,
+    "start_mask": _start_mask,
+    "cloze_mask": _cloze_mask,
+    "frequencies": _frequencies,
+    "plane_waves": _plane_waves,
+    "plane_sine": _plane_sine,
+    "grid_centres": _grid_centres,
+    "grid_strides": _grid_strides,
+    "anchors": _anchors,
+    "anchor_mask": _anchor_mask,
+    "reference_points": _reference_points,
 }

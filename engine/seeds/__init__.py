@@ -49,54 +49,173 @@ class Seed:
         return self.name + suffix if self.scale == "full" else self.name.removesuffix(suffix)
 
 
-_CONVNEXT = "Woo et al., ConvNeXt V2, CVPR 2023, arXiv:2301.00808"
-_QWEN = "Qwen Team, Qwen2.5 Technical Report, 2024, arXiv:2412.15115"
-_LICENCE = "Apache-2.0 definition (transformers 4.57.6); generated weights"
+_TRANSFORMERS = "Apache-2.0 definition (transformers 4.57.6); generated weights"
+_PAPER = "our own definition, from the paper; generated weights"
+
+
+def _both(
+    name: str,
+    title: str,
+    paper: str,
+    task: str,
+    licence: str,
+    *,
+    full: int,
+    compact: int,
+    constants: tuple[int, int] = (0, 0),
+) -> tuple[Seed, Seed]:
+    """A model and its compact twin; `constants`: how many of the parameters are not trained."""
+    rows = (("full", "", full, constants[0]), ("compact", ", compact", compact, constants[1]))
+    whole, small = (
+        Seed(
+            name if scale == "full" else f"{name}_compact",
+            title + suffix,
+            paper,
+            scale,
+            task,
+            parameters,
+            parameters - fixed,
+            licence,
+        )
+        for scale, suffix, parameters, fixed in rows
+    )
+    return whole, small
+
 
 SEEDS: dict[str, Seed] = {
     seed.name: seed
-    for seed in (
-        Seed(
+    for pair in (
+        _both(
             "convnextv2_tiny",
             "ConvNeXt V2-Tiny",
-            _CONVNEXT,
-            "full",
+            "Woo et al., ConvNeXt V2, CVPR 2023, arXiv:2301.00808",
             "image classification",
-            28_635_496,
-            28_635_496,
-            _LICENCE,
+            _TRANSFORMERS,
+            full=28_635_496,
+            compact=63_754,
         ),
-        Seed(
-            "convnextv2_tiny_compact",
-            "ConvNeXt V2-Tiny, compact",
-            _CONVNEXT,
-            "compact",
+        _both(
+            "swinv2_tiny",
+            "Swin Transformer V2-Tiny",
+            "Liu et al., Swin Transformer V2, CVPR 2022, arXiv:2111.09883",
             "image classification",
-            63_754,
-            63_754,
-            _LICENCE,
+            _TRANSFORMERS,
+            full=28_347_154,
+            compact=92_740,
         ),
-        Seed(
+        _both(
+            "efficientnetv2_s",
+            "EfficientNetV2-S",
+            "Tan and Le, EfficientNetV2, ICML 2021, arXiv:2104.00298",
+            "image classification",
+            _PAPER,
+            full=21_458_488,
+            compact=24_221,
+        ),
+        _both(
+            "yolov10_s",
+            "YOLOv10-S",
+            "Wang et al., YOLOv10, NeurIPS 2024, arXiv:2405.14458",
+            "object detection",
+            _PAPER,
+            full=8_128_272,
+            compact=89_450,
+            constants=(16, 4),
+        ),
+        _both(
+            "rtdetrv2_s",
+            "RT-DETRv2-S",
+            "Lv et al., RT-DETRv2, 2024, arXiv:2407.17140",
+            "object detection",
+            _TRANSFORMERS,
+            full=20_226_500,
+            compact=165_184,
+            constants=(42_036, 36),
+        ),
+        _both(
+            "segformer_b1",
+            "SegFormer-B1",
+            "Xie et al., SegFormer, NeurIPS 2021, arXiv:2105.15203",
+            "semantic segmentation",
+            _TRANSFORMERS,
+            full=13_715_798,
+            compact=201_882,
+        ),
+        _both(
+            "mask2former_swin_t",
+            "Mask2Former, Swin-T",
+            "Cheng et al., Mask2Former, CVPR 2022, arXiv:2112.01527",
+            "semantic segmentation",
+            _TRANSFORMERS,
+            full=47_441_169,
+            compact=233_803,
+        ),
+        _both(
+            "modernbert_base",
+            "ModernBERT-base",
+            "Warner et al., ModernBERT, 2024, arXiv:2412.13663",
+            "text classification",
+            _TRANSFORMERS,
+            full=149_606_402,
+            compact=176_898,
+        ),
+        _both(
             "qwen2_5_0_5b",
             "Qwen2.5-0.5B",
-            _QWEN,
-            "full",
+            "Qwen Team, Qwen2.5 Technical Report, 2024, arXiv:2412.15115",
             "causal language modelling",
-            494_032_768,
-            494_032_768,
-            _LICENCE,
+            _TRANSFORMERS,
+            full=494_032_768,
+            compact=287_568,
         ),
-        Seed(
-            "qwen2_5_0_5b_compact",
-            "Qwen2.5-0.5B, compact",
-            _QWEN,
-            "compact",
-            "causal language modelling",
-            287_568,
-            287_568,
-            _LICENCE,
+        _both(
+            "efficientad_s",
+            "EfficientAD-S",
+            "Batzner et al., EfficientAD, WACV 2024, arXiv:2303.14535",
+            "anomaly detection",
+            _PAPER,
+            full=8_057_856,
+            compact=33_952,
+        ),
+        _both(
+            "rtmpose_m",
+            "RTMPose-m",
+            "Jiang et al., RTMPose, 2023, arXiv:2303.07399",
+            "keypoint detection",
+            _PAPER,
+            full=13_587_611,
+            compact=44_741,
+        ),
+        _both(
+            "parseq",
+            "PARSeq",
+            "Bautista and Atienza, PARSeq, ECCV 2022, arXiv:2207.06966",
+            "scene text recognition",
+            _PAPER,
+            full=23_832_671,
+            compact=102_493,
+        ),
+        _both(
+            "dit_s_2",
+            "DiT-S/2",
+            "Peebles and Xie, DiT, ICCV 2023, arXiv:2212.09748",
+            "image generation",
+            _PAPER,
+            full=32_963_360,
+            compact=96_704,
+            constants=(98_304, 768),
+        ),
+        _both(
+            "swinir_m_x4",
+            "SwinIR-M, four times the size",
+            "Liang et al., SwinIR, ICCVW 2021, arXiv:2108.10257",
+            "image restoration",
+            _PAPER,
+            full=11_900_199,
+            compact=43_095,
         ),
     )
+    for seed in pair
 }
 
 

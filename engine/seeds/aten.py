@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 from engine.errors import BadInput
 from engine.ir.graph import Attr
+from engine.ir.types import Tuple
+from engine.ops.shape import only_splits, resolved
 from engine.seeds.building import AtenCall, Builder, Named
 
 __all__ = ["ATEN", "Row"]
@@ -40,9 +42,24 @@ def arithmetic(op: str) -> Row:
         x, other = call.value(0, "self"), call.at(1, "other")
         if isinstance(other, int | float):
             return graph.emit(f"{op}_scalar", [x], value=other)
-        return graph.emit(op, [x, call.value(1, "other")])
+        y = call.value(1, "other")
+        dtypes = graph.dense(x).dtype, graph.dense(y).dtype
+        if op == "mul" and dtypes == ("bool", "bool"):
+            return graph.emit("logical_and", [x, y])
+        if dtypes[0] != dtypes[1]:
+            # Written out, since the frameworks promote by rules of their own.
+            x, y = (_as_dtype(graph, one, _joined(dtypes)) for one in (x, y))
+        return graph.emit(op, [x, y])
 
     return row
+
+
+def _joined(dtypes: tuple[str, str]) -> str:
+    """The dtype that PyTorch computes two tensors in, where one of them is an integer or bool."""
+    floats = [one for one in dtypes if one.startswith(("float", "bfloat"))]
+    if len(floats) == 1:
+        return floats[0]
+    raise BadInput("operands", seen=dtypes, expected="equal dtypes, or one of integers")
 
 
 def reduction(op: str) -> Row:
@@ -86,6 +103,10 @@ def _pair(call: AtenCall, place: int, name: str, default: int) -> Attr:
 
 def matmul(graph: Builder, call: AtenCall) -> Named:
     return graph.emit("matmul", [call.value(0, "self"), call.value(1, "other")])
+
+
+def bmm(graph: Builder, call: AtenCall) -> Named:
+    return graph.emit("bmm", [call.value(0, "self"), call.value(1, "mat2")])
 
 
 def embedding(graph: Builder, call: AtenCall) -> Named:
@@ -136,23 +157,31 @@ def _as_dtype(graph: Builder, x: str, dtype: str | None) -> str:
     return graph.emit("cast", [x], dtype=dtype)
 
 
-def reshape(op: str) -> Row:
-    def row(graph: Builder, call: AtenCall) -> Named:
-        x = call.value(0, "self")
-        return graph.emit(op, [x], shape=_open_batch(graph, x, call.integers(1, "shape")))
+def reshape(graph: Builder, call: AtenCall) -> Named:
+    x = call.value(0, "self")
+    return graph.emit("reshape", [x], shape=_open_batch(graph, x, call.integers(1, "shape")))
 
-    return row
+
+def view(graph: Builder, call: AtenCall) -> Named:
+    """A view where it only splits axes, which every layout allows, else a reshape."""
+    x = call.value(0, "self")
+    shape = _open_batch(graph, x, call.integers(1, "size"))
+    splits = only_splits(graph.shape(x), resolved(shape, graph.dense(x).elements))
+    return graph.emit("view" if splits else "reshape", [x], shape=shape)
 
 
 def _open_batch(graph: Builder, x: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The target shape with the batch left open, where the batch leads before and after."""
+    """The target shape with the one extent left open that grows with the batch.
+
+    Where that is not clear from the extents it is the first, if it stays what it was.
+    """
     before = graph.shape(x)
-    known = 1
-    for extent in shape:
-        known *= extent if extent != -1 else 1
-    whole = tuple(graph.dense(x).elements // max(known, 1) if one == -1 else one for one in shape)
-    leads = len(whole) > 1 and before and before[0] == whole[0] == graph.batch
-    return (-1, *whole[1:]) if leads else shape
+    whole = resolved(shape, graph.dense(x).elements)
+    grows = [at for at, extent in enumerate(whole) if graph.grows(extent)]
+    if len(grows) != 1:
+        leads = len(whole) > 1 and before and before[0] == whole[0] == graph.batch
+        return (-1, *whole[1:]) if leads else shape
+    return tuple(-1 if at == grows[0] else extent for at, extent in enumerate(whole))
 
 
 def expand(graph: Builder, call: AtenCall) -> Named:
@@ -216,6 +245,283 @@ def cat(graph: Builder, call: AtenCall) -> Named:
     return graph.emit("cat", call.values(0, "tensors"), dim=int(call.at(1, "dim", 0)))
 
 
+def expand_as(graph: Builder, call: AtenCall) -> Named:
+    x, shape = call.value(0, "self"), graph.shape(call.value(1, "other"))
+    before = (0,) * (len(shape) - len(graph.shape(x))) + graph.shape(x)
+    kept = (-1 if now == extent else extent for now, extent in zip(before, shape, strict=True))
+    return graph.emit("expand", [x], shape=tuple(kept))
+
+
+def stack(graph: Builder, call: AtenCall) -> Named:
+    return graph.emit("stack", call.values(0, "tensors"), dim=int(call.at(1, "dim", 0)))
+
+
+def repeat(graph: Builder, call: AtenCall) -> Named:
+    return graph.emit("tile", [call.value(0, "self")], dims=call.integers(1, "repeats"))
+
+
+def roll(graph: Builder, call: AtenCall) -> Named:
+    """One node for each axis."""
+    found = call.value(0, "self")
+    shifts, axes = call.integers(1, "shifts"), call.integers(2, "dims")
+    for shift, dim in zip(shifts, axes, strict=True):
+        found = graph.emit("roll", [found], shift=shift, dim=dim)
+    return found
+
+
+def pad(graph: Builder, call: AtenCall) -> Named:
+    if call.at(2, "mode", "constant") != "constant":
+        raise BadInput(f"{call.target} {call.name}", seen=call.at(2, "mode"), expected="constant")
+    value = call.at(3, "value")
+    extents = call.integers(1, "pad")
+    x = call.value(0, "self")
+    return x if not any(extents) else graph.emit("pad", [x], pad=extents, value=float(value or 0))
+
+
+# ----------------------------------------------------------------------------- several results
+def items(graph: Builder, whole: str) -> Named:
+    """Every value of a tuple, each by a node of its own; those not used vanish in the end."""
+    parts = graph.types[whole]
+    count = len(parts.items) if isinstance(parts, Tuple) else 0
+    return tuple(graph.emit("item", [whole], index=at) for at in range(count))
+
+
+def split(graph: Builder, call: AtenCall) -> Named:
+    x, dim = call.value(0, "self"), int(call.at(2, "dim", 0))
+    return items(graph, graph.emit("split", [x], sizes=call.integers(1, "split_sizes"), dim=dim))
+
+
+def chunk(graph: Builder, call: AtenCall) -> Named:
+    x, dim = call.value(0, "self"), int(call.at(2, "dim", 0))
+    return items(graph, graph.emit("chunk", [x], chunks=int(call.at(1, "chunks")), dim=dim))
+
+
+def unbind(graph: Builder, call: AtenCall) -> Named:
+    return items(
+        graph, graph.emit("unbind", [call.value(0, "self")], dim=int(call.at(1, "dim", 0)))
+    )
+
+
+def max_along(graph: Builder, call: AtenCall) -> Named:
+    keepdim = bool(call.at(2, "keepdim", False))
+    x, dim = call.value(0, "self"), int(call.at(1, "dim"))
+    return items(graph, graph.emit("max_dim", [x], dim=dim, keepdim=keepdim))
+
+
+def topk(graph: Builder, call: AtenCall) -> Named:
+    return items(
+        graph,
+        graph.emit(
+            "topk",
+            [call.value(0, "self")],
+            k=int(call.at(1, "k")),
+            dim=int(call.at(2, "dim", -1)),
+            largest=bool(call.at(3, "largest", True)),
+        ),
+    )
+
+
+def getitem(graph: Builder, call: AtenCall) -> Named:
+    """One of several results, which have their nodes already."""
+    several = call.args[0]["value"]
+    found: str = several[int(call.args[1])]
+    return found
+
+
+# ------------------------------------------------------------------------------------- indexing
+def index(graph: Builder, call: AtenCall) -> Named:
+    """x[i] with one vector of positions along the first axis."""
+    places = call.at(1, "indices")
+    if len(places) != 1 or places[0] is None:
+        raise BadInput(f"{call.target} {call.name}", seen=places, expected="one tensor of indices")
+    (place,) = call.values(1, "indices")
+    return graph.emit("index_select", [call.value(0, "self"), place], dim=0)
+
+
+def gather(graph: Builder, call: AtenCall) -> Named:
+    operands = [call.value(0, "self"), call.value(2, "index")]
+    return graph.emit("gather", operands, dim=int(call.at(1, "dim")))
+
+
+def argmax(graph: Builder, call: AtenCall) -> Named:
+    dim = call.at(1, "dim")
+    return graph.emit(
+        "argmax",
+        [call.value(0, "self")],
+        dim=None if dim is None else int(dim),
+        keepdim=bool(call.at(2, "keepdim", False)),
+    )
+
+
+# ------------------------------------------------------------------------ planes and estimates
+def batch_norm(graph: Builder, call: AtenCall) -> Named:
+    if call.at(5, "training", False):
+        raise BadInput(f"{call.target} {call.name}", seen="training", expected="evaluation")
+    operands = [
+        call.value(0, "input"),
+        call.value(3, "running_mean"),
+        call.value(4, "running_var"),
+        call.maybe(1, "weight"),
+        call.maybe(2, "bias"),
+    ]
+    return graph.emit("batch_norm", operands, eps=float(call.at(7, "eps", 1e-5)))
+
+
+def group_norm(graph: Builder, call: AtenCall) -> Named:
+    operands = [call.value(0, "input"), call.maybe(2, "weight"), call.maybe(3, "bias")]
+    groups, eps = int(call.at(1, "num_groups")), float(call.at(4, "eps", 1e-5))
+    return graph.emit("group_norm", operands, groups=groups, eps=eps)
+
+
+def max_pool2d(graph: Builder, call: AtenCall) -> Named:
+    return graph.emit(
+        "max_pool2d",
+        [call.value(0, "self")],
+        **_pooling(call),
+        dilation=_pair(call, 4, "dilation", 1),
+        ceil_mode=bool(call.at(5, "ceil_mode", False)),
+    )
+
+
+def avg_pool2d(graph: Builder, call: AtenCall) -> Named:
+    return graph.emit(
+        "avg_pool2d",
+        [call.value(0, "self")],
+        **_pooling(call),
+        ceil_mode=bool(call.at(4, "ceil_mode", False)),
+        include=bool(call.at(5, "count_include_pad", True)),
+    )
+
+
+def _pooling(call: AtenCall) -> dict[str, Attr]:
+    """Kernel, stride and padding; an empty stride is the kernel."""
+    kernel = _pair(call, 1, "kernel_size", 1)
+    stride = _pair(call, 2, "stride", 1) if call.at(2, "stride") else kernel
+    return {"kernel": kernel, "stride": stride, "padding": _pair(call, 3, "padding", 0)}
+
+
+def adaptive_pool(op: str) -> Row:
+    def row(graph: Builder, call: AtenCall) -> Named:
+        return graph.emit(op, [call.value(0, "self")], size=_pair(call, 1, "output_size", 1))
+
+    return row
+
+
+def upsample_nearest(graph: Builder, call: AtenCall) -> Named:
+    """By a whole factor where the caller gave one, else to a size."""
+    x, scales = call.value(0, "input"), call.at(2, "scale_factors")
+    if scales and len(set(scales)) == 1 and float(scales[0]).is_integer():
+        return graph.emit("upsample", [x], factor=int(scales[0]))
+    return graph.emit("interpolate_nearest", [x], size=_resized(graph, call, 2))
+
+
+def upsample_bilinear(graph: Builder, call: AtenCall) -> Named:
+    return graph.emit(
+        "interpolate_bilinear",
+        [call.value(0, "input")],
+        size=_resized(graph, call, 3),
+        align_corners=bool(call.at(2, "align_corners", False)),
+    )
+
+
+def _resized(graph: Builder, call: AtenCall, place: int) -> tuple[int, ...]:
+    """The size asked for, or the one that the scales give."""
+    if call.at(1, "output_size"):
+        return call.integers(1, "output_size")
+    before = graph.shape(call.value(0, "input"))[-2:]
+    scales = call.at(place, "scale_factors")
+    return tuple(int(extent * scale) for extent, scale in zip(before, scales, strict=True))
+
+
+def grid_sample(graph: Builder, call: AtenCall) -> Named:
+    modes, paddings = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+    return graph.emit(
+        "grid_sample",
+        [call.value(0, "input"), call.value(1, "grid")],
+        mode=modes[int(call.at(2, "interpolation_mode", 0))],
+        padding_mode=paddings[int(call.at(3, "padding_mode", 0))],
+        align_corners=bool(call.at(4, "align_corners", False)),
+    )
+
+
+# --------------------------------------------------------------------------------------- limits
+def clamp(graph: Builder, call: AtenCall) -> Named:
+    return graph.emit(
+        "clamp", [call.value(0, "self")], min=call.at(1, "min"), max=call.at(2, "max")
+    )
+
+
+def rsub(graph: Builder, call: AtenCall) -> Named:
+    if call.at(2, "alpha", 1) != 1:
+        raise BadInput(f"{call.target} {call.name}", seen="an alpha", expected="alpha=1")
+    return graph.emit("rsub_scalar", [call.value(0, "self")], value=call.number(1, "other"))
+
+
+def leaky_relu(graph: Builder, call: AtenCall) -> Named:
+    slope = float(call.at(1, "negative_slope", 0.01))
+    return graph.emit("leaky_relu", [call.value(0, "self")], slope=slope)
+
+
+def pixel_shuffle(graph: Builder, call: AtenCall) -> Named:
+    factor = int(call.at(1, "upscale_factor"))
+    return graph.emit("pixel_shuffle", [call.value(0, "self")], factor=factor)
+
+
+def compare(op: str) -> Row:
+    return lambda graph, call: graph.emit(
+        f"{op}_scalar", [call.value(0, "self")], value=call.number(1, "other")
+    )
+
+
+def masked_fill(op: str) -> Row:
+    def row(graph: Builder, call: AtenCall) -> Named:
+        operands = [call.value(0, "self"), call.value(1, "mask")]
+        result = graph.emit(op, operands, value=float(call.number(2, "value")))
+        if op.endswith("_"):
+            graph.rename(operands[0], result)
+        return result
+
+    return row
+
+
+def zeros_like(graph: Builder, call: AtenCall) -> Named:
+    return graph.emit("zeros_like", [call.value(0, "self")], dtype=call.dtype(99, "dtype"))
+
+
+def baddbmm(graph: Builder, call: AtenCall) -> Named:
+    operands = [call.value(place, name) for place, name in enumerate(("self", "batch1", "batch2"))]
+    scales = {name: call.at(99, name, 1) for name in ("alpha", "beta")}
+    return graph.emit("baddbmm", operands, **scales)
+
+
+def einsum(graph: Builder, call: AtenCall) -> Named:
+    """A product over a batch is written as a matmul, which every mode of both frameworks has."""
+    equation = str(call.at(0, "equation")).replace(" ", "")
+    operands, result = equation.split("->")
+    first, _, second = operands.partition(",")
+    values = call.values(1, "tensors")
+    is_product = len(first) == 3 and second[:2] == first[0] + first[2]
+    if not is_product or result != first[:2] + second[2:] or len(second) < 4:
+        return graph.emit("einsum", values, equation=equation)
+    left, right = values
+    flat = graph.emit("flatten", [right], start_dim=2, end_dim=-1)
+    product = graph.emit("matmul", [left, flat])
+    shape = (-1, graph.shape(left)[1], *graph.shape(right)[2:])
+    return graph.emit("reshape", [product], shape=shape)
+
+
+def in_place(op: str, names: str) -> Row:
+    """A statement: whoever reads the operand afterwards reads what was written."""
+
+    def row(graph: Builder, call: AtenCall) -> Named:
+        operands = [call.value(place, name) for place, name in enumerate(names.split())]
+        result = graph.emit(op, operands)
+        graph.rename(operands[0], result)
+        return result
+
+    return row
+
+
 ATEN: Mapping[str, Row] = {
     # arithmetic
     "aten.add.Tensor": arithmetic("add"),
@@ -236,6 +542,7 @@ ATEN: Mapping[str, Row] = {
     "aten.conv2d.default": conv2d,
     "aten.conv2d.padding": conv2d,
     "aten.matmul.default": matmul,
+    "aten.bmm.default": bmm,
     "aten.embedding.default": embedding,
     # reductions and norms
     "aten.mean.dim": reduction("mean"),
@@ -249,14 +556,58 @@ ATEN: Mapping[str, Row] = {
     "aten.relu.default": unary("relu"),
     "aten.sigmoid.default": unary("sigmoid"),
     "aten.tanh.default": unary("tanh"),
+    "aten.leaky_relu.default": leaky_relu,
+    "aten.hardsigmoid.default": unary("hardsigmoid"),
+    # limits
+    "aten.clamp.default": clamp,
+    "aten.clamp_min.default": clamp,
+    "aten.rsub.Scalar": rsub,
+    "aten.square.default": unary("square"),
+    # planes and estimates
+    "aten.batch_norm.default": batch_norm,
+    "aten.group_norm.default": group_norm,
+    "aten.max_pool2d.default": max_pool2d,
+    "aten.avg_pool2d.default": avg_pool2d,
+    "aten.adaptive_avg_pool1d.default": adaptive_pool("adaptive_avg_pool1d"),
+    "aten.adaptive_avg_pool2d.default": adaptive_pool("adaptive_avg_pool2d"),
+    "aten.upsample_nearest2d.vec": upsample_nearest,
+    "aten.upsample_bilinear2d.vec": upsample_bilinear,
+    "aten.grid_sampler.default": grid_sample,
+    "aten.pixel_shuffle.default": pixel_shuffle,
+    # indexing
+    "aten.index.Tensor": index,
+    "aten.gather.default": gather,
+    "aten.argmax.default": argmax,
+    # several results
+    "aten.split_with_sizes.default": split,
+    "aten.chunk.default": chunk,
+    "aten.unbind.int": unbind,
+    "aten.max.dim": max_along,
+    "aten.topk.default": topk,
+    "getitem": getitem,
+    "aten.einsum.default": einsum,
+    "aten.baddbmm.default": baddbmm,
+    # masks
+    "aten.lt.Scalar": compare("lt"),
+    "aten.ne.Scalar": compare("ne"),
+    "aten.masked_fill.Scalar": masked_fill("masked_fill"),
+    "aten.masked_fill_.Scalar": masked_fill("masked_fill_"),
+    "aten.zeros_like.default": zeros_like,
+    # in place
+    "aten.relu_.default": in_place("relu_", "self"),
+    "aten.add_.Tensor": in_place("add_", "self other"),
     # dtype and views
     "aten.to.dtype": cast,
     "aten.to.dtype_layout": cast,
-    "aten.view.default": reshape("view"),
-    "aten.reshape.default": reshape("reshape"),
+    "aten.view.default": view,
+    "aten.reshape.default": reshape,
     "aten.contiguous.default": unary("contiguous"),
     "aten.clone.default": unary("clone"),
     "aten.expand.default": expand,
+    "aten.expand_as.default": expand_as,
+    "aten.repeat.default": repeat,
+    "aten.roll.default": roll,
+    "aten.pad.default": pad,
     "aten.permute.default": permute,
     "aten.transpose.int": transpose,
     "aten.unsqueeze.default": unsqueeze,
@@ -264,6 +615,8 @@ ATEN: Mapping[str, Row] = {
     "aten.slice.Tensor": sliced,
     "aten.select.int": select,
     "aten.cat.default": cat,
+    "aten.concat.default": cat,
+    "aten.stack.default": stack,
     # nothing in evaluation mode
     "aten.dropout.default": same,
     "aten.alias.default": same,

@@ -129,6 +129,16 @@ class Builder:
         self.types[name] = node.type
         return name
 
+    def grows(self, extent: int) -> bool:
+        """Whether an extent is that of the batch, or a multiple of it."""
+        return self.batch is not None and self.batch > 1 and extent > 0 and extent % self.batch == 0
+
+    def rename(self, old: str, new: str) -> None:
+        """From here on, exported values that were `old` are `new`: an in-place node wrote it."""
+        for exported, name in self.names.items():
+            if name == old:
+                self.names[exported] = new
+
     def declare(self, given: Input) -> None:
         self.inputs.append(given)
         self.types[given.name] = given.type

@@ -15,13 +15,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from engine.errors import BadInput, InvalidGraph
-from engine.ir.graph import Formula, Graph, Init, Input, Literal, Random
+from engine.ir.graph import Attr, Formula, Graph, Init, Input, Literal, Random
 from engine.ir.types import Dense
+from engine.ir.values import Array
 from engine.ops.spec import OPS
-from engine.ops.typing import bind
+from engine.ops.typing import bind, retype
 from engine.seeds.aten import ATEN
 from engine.seeds.building import AtenCall, Builder
+from engine.seeds.constants import recognised, shape_of
 
 __all__ = ["Initialise", "Parameter", "export", "import_graph", "measured", "sane"]
 
@@ -30,12 +34,20 @@ EXPORTER = Path(__file__).parents[1] / "executors" / "worker" / "import_torch.py
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of the exported module; `statistics` has mean, std, min and max, where known."""
+    """A parameter of the exported module; `statistics` has mean, std, min and max, where known.
+
+    `estimate`: a running estimate of a normalisation. `gain`: how much its products must grow to
+    make good for the activation that their operand went through. `table`: the values of one that
+    is not trained.
+    """
 
     name: str
     type: Dense
     trainable: bool
     statistics: Mapping[str, float]
+    estimate: bool = False
+    gain: float = 1.0
+    table: Init | None = None
 
 
 Initialise: TypeAlias = Callable[[Parameter, frozenset[str], int], Init]
@@ -49,15 +61,18 @@ def export(
     *,
     arrays: Path | None = None,
     search: Sequence[Path] = (),
+    batch: int | None = None,
     deadline: float = 600.0,
 ) -> Mapping[str, Any]:
     """Run the exporter on "module:factory" in an interpreter that has torch; its JSON answer.
 
-    `search` goes in front of the module search path. `deadline` in seconds. Raises `BadInput` with
+    `search` goes in front of the module search path. `batch`: asked of the factory. `deadline` in
+    seconds. Raises `BadInput` with
     the end of the interpreter's standard error where no answer came.
     """
     command = [str(interpreter), "-c", _BOOT, str(EXPORTER), *map(str, search), "--", factory]
     command += ["--arrays", str(arrays)] if arrays else []
+    command += ["--batch", str(batch)] if batch else []
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=deadline, check=False
@@ -110,7 +125,9 @@ def sane(parameter: Parameter, uses: frozenset[str], seed: int) -> Init:
     shape = parameter.type.extents
     products = {use for use in uses if use.split(".")[0] in ("linear", "conv2d", "matmul")}
     if len(shape) >= 2 and products and any(use.endswith(".w") for use in products):
-        return _normal(seed, std=_rounded(1.0 / math.sqrt(math.prod(shape[1:]))))
+        return _normal(seed, std=_rounded(parameter.gain / math.sqrt(math.prod(shape[1:]))))
+    if "batch_norm.var" in uses:
+        return Random("uniform", seed, (("low", 0.5), ("high", 1.5)))
     if uses & {"embedding.w", "embedding.weight", "embedding.table"}:
         return _normal(seed, std=1.0)
     if any(use.endswith(".w") for use in uses) or any(use.startswith("mul.") for use in uses):
@@ -135,11 +152,18 @@ def import_graph(
     initialise: Initialise = measured,
     inputs: Mapping[str, Init] | None = None,
     strip: Sequence[str] = (),
+    arrays: Mapping[str, Array] | None = None,
+    counted: Sequence[str] = (),
+    batch: int | None = None,
 ) -> Graph:
     """The graph of an exported program.
 
     `inputs`: initialisers of the graph's inputs where the guess from the example is not legal.
-    `strip`: prefixes of module paths that value names do without.
+    `strip`: prefixes of module paths that value names do without. `arrays`: the constants that the
+    exporter knew no formula for. `counted`: formulas whose constants the published count of
+    parameters includes; they become weights that are not trained. `batch`: that of the graph, if it
+    is not that of the export: an export with a batch that divides no other extent shows which
+    extents grow with it.
     Raises `BadInput` naming every target that has no row.
     """
     _need_rows(exported)
@@ -147,13 +171,16 @@ def import_graph(
     builder = Builder(leading[0] if leading else None, strip)
     for one in exported["inputs"]:
         _declare_input(builder, one, (inputs or {}).get(one["given"]))
-    weights = [_declare_weight(builder, one) for one in exported["parameters"]]
-    _declare_constants(builder, exported)
+    image = shape_of(exported["inputs"][0]["shape"]) if exported["inputs"] else None
+    weights = [_declare_weight(builder, one, arrays or {}, image) for one in exported["parameters"]]
+    _declare_constants(builder, exported, arrays or {}, image, counted)
     for one in exported["nodes"]:
         _import_node(builder, one)
     outputs = tuple(_only(builder.names[one]) for one in exported["outputs"])
-    graph = Graph(name, tuple(builder.inputs), tuple(builder.nodes), outputs)
-    return _initialised(_only_used(graph), weights, initialise)
+    graph = _only_used(Graph(name, tuple(builder.inputs), tuple(builder.nodes), outputs))
+    if batch is not None and builder.batch is not None:
+        graph = _rebatched(graph, builder.batch, batch, _broadcast_only(graph))
+    return _initialised(graph, weights, initialise)
 
 
 def _need_rows(exported: Mapping[str, Any]) -> None:
@@ -178,50 +205,115 @@ def _declare_input(builder: Builder, one: Mapping[str, Any], init: Init | None) 
     builder.names[one["name"]] = one["given"]
 
 
-def _declare_weight(builder: Builder, one: Mapping[str, Any]) -> Parameter:
+def _declare_weight(
+    builder: Builder,
+    one: Mapping[str, Any],
+    arrays: Mapping[str, Array],
+    image: tuple[int, int] | None,
+) -> Parameter:
     of = Dense(one["dtype"], tuple(one["shape"]))
     name = builder.short(one["name"])
     statistics = {key: _number(value) for key, value in one["statistics"].items()}
-    builder.declare(Input(name, of, role="weight", requires_grad=bool(one["trainable"])))
+    trainable, estimate = bool(one["trainable"]), bool(one["estimate"])
+    role = "constant" if estimate else "weight"
+    builder.declare(Input(name, of, role=role, requires_grad=trainable and not estimate))
     builder.names.update(dict.fromkeys(one["names"], name))
-    return Parameter(name, of, bool(one["trainable"]), statistics)
+    table = None if trainable or estimate else _described(one, one["names"][0], arrays, image)
+    return Parameter(name, of, trainable, statistics, estimate, table=table)
 
 
-def _declare_constants(builder: Builder, exported: Mapping[str, Any]) -> None:
-    broadcast = _broadcast_only(exported)
+def _declare_constants(
+    builder: Builder,
+    exported: Mapping[str, Any],
+    arrays: Mapping[str, Array],
+    image: tuple[int, int] | None,
+    counted: Sequence[str],
+) -> None:
     for one in exported["constants"]:
-        shape = tuple(one["shape"])
-        if "formula" in one:
-            found = one["formula"]
-            pairs = tuple((key, _number(value)) for key, value in found["parameters"].items())
-            init: Init = Formula(found["name"], pairs)
-            name = found["name"]
-            # The same for every member of a batch, so that another batch needs no other constant.
-            if one["name"] in broadcast and name in ("causal_mask", "rope_cos", "rope_sin"):
-                shape = (*(1 for _ in shape[:-2]), *shape[-2:])
-        elif "values" in one:
-            init, name = Literal(tuple(_number(value) for value in one["values"])), one["name"]
-        else:
+        init = _described(one, one["name"], arrays, image)
+        if init is None:
             raise BadInput(
-                f"constant {one['name']} {one['dtype']}{list(shape)}",
+                f"constant {one['name']} {one['dtype']}{one['shape']}",
                 seen="values that follow no formula",
                 expected="a formula of the table, or at most 64 values",
             )
+        name = init.name if isinstance(init, Formula) else one["name"]
+        role = "weight" if name in counted else "constant"
         name = name if name not in builder.types else one["name"]
-        builder.declare(Input(name, Dense(one["dtype"], shape), role="constant", init=init))
+        of = Dense(one["dtype"], tuple(one["shape"]))
+        builder.declare(Input(name, of, role=role, init=init))
         builder.names[one["name"]] = name
 
 
-def _broadcast_only(exported: Mapping[str, Any]) -> frozenset[str]:
+def _described(
+    one: Mapping[str, Any],
+    name: str,
+    arrays: Mapping[str, Array],
+    image: tuple[int, int] | None,
+) -> Formula | Literal | None:
+    """The initialiser of a table: what the exporter says of it, or a formula found here."""
+    if "formula" in one:
+        found = one["formula"]
+        pairs = ((key, _number(value)) for key, value in found["parameters"].items())
+        return Formula(found["name"], tuple(pairs))
+    if "values" in one:
+        return Literal(tuple(_number(value) for value in one["values"]))
+    return recognised(arrays[name], one["dtype"], image) if name in arrays else None
+
+
+_BROADCASTS = ("add", "sub", "mul", "div", "where", "masked_fill", "logical_and")
+
+
+def _broadcast_only(graph: Graph) -> frozenset[str]:
     """Constants that only broadcasting arithmetic reads."""
-    every = {one["name"] for one in exported["constants"]}
-    bound = {
-        name
-        for node in exported["nodes"]
-        if not node["target"].startswith(("aten.add.", "aten.mul.", "aten.sub.", "aten.alias."))
-        for name in AtenCall.of(node).uses
-    }
-    return frozenset(every - bound)
+    return frozenset(
+        one.name
+        for one in graph.inputs
+        if one.role != "input"
+        and all(graph.by_name[user].op in _BROADCASTS for user in graph.users[one.name])
+    )
+
+
+def _rebatched(graph: Graph, old: int, new: int, broadcast: frozenset[str]) -> Graph:
+    """The graph for another batch; constants that broadcast over it lose its axis.
+
+    Raises `BadInput` for a constant that is not the same for all of a batch.
+    """
+    inputs = []
+    for one in graph.inputs:
+        of = one.type
+        if not isinstance(of, Dense) or one.role == "weight" or old not in of.extents:
+            inputs.append(one)
+            continue
+        extent = 1 if one.name in broadcast else new
+        shape = tuple(extent if known == old else known for known in of.extents)
+        init = one.init
+        if isinstance(init, Literal):
+            init = _shorter(one.name, init, of.extents, of.extents.index(old), extent)
+        inputs.append(replace(one, type=replace(of, shape=shape), init=init))
+    nodes = (
+        replace(node, attrs=tuple((name, _resized(value, old, new)) for name, value in node.attrs))
+        if node.op in ("expand", "tile")
+        else node
+        for node in graph.nodes
+    )
+    return retype(replace(graph, inputs=tuple(inputs), nodes=tuple(nodes)))
+
+
+def _resized(value: Attr, old: int, new: int) -> Attr:
+    if isinstance(value, tuple):
+        return tuple(new if one == old else one for one in value)
+    return value
+
+
+def _shorter(name: str, init: Literal, shape: tuple[int, ...], axis: int, extent: int) -> Literal:
+    """The values of so many members of a batch, which must all be alike."""
+    values = np.array(init.values).reshape(shape)
+    if (values != values.take([0], axis)).any():
+        raise BadInput(
+            f"constant {name}", seen="values that differ in a batch", expected="the same for all"
+        )
+    return Literal(tuple(values.take([0] * extent, axis).ravel().tolist()))
 
 
 def _import_node(builder: Builder, one: Mapping[str, Any]) -> None:
@@ -240,9 +332,12 @@ def _import_node(builder: Builder, one: Mapping[str, Any]) -> None:
 
 def _initialised(graph: Graph, weights: Sequence[Parameter], initialise: Initialise) -> Graph:
     """The graph with the weights' initialisers, each with a seed of its own."""
-    uses = _uses(graph)
+    uses, gains = _uses(graph), _gains(graph)
     made = {
-        one.name: initialise(one, frozenset(uses.get(one.name, ())), seed)
+        one.name: one.table
+        or initialise(
+            replace(one, gain=gains.get(one.name, 1.0)), frozenset(uses.get(one.name, ())), seed
+        )
         for seed, one in enumerate(weights, 1)
     }
     inputs = (replace(one, init=made.get(one.name, one.init)) for one in graph.inputs)
@@ -259,6 +354,45 @@ def _uses(graph: Graph) -> Mapping[str, set[str]]:
             for one in _several(value) if value is not None else ():
                 found.setdefault(one, set()).add(f"{node.op}.{slot}")
     return found
+
+
+def _gains(graph: Graph) -> Mapping[str, float]:
+    """By weight of a product, the gain that its operand's activation asks for.
+
+    He et al. 2015: an activation makes what goes through it smaller, and some dozens of layers make
+    it vanish. A gate by a sigmoid halves it once more.
+    """
+    found = {}
+    for node in graph.nodes:
+        if node.op in ("linear", "conv2d") and len(node.operands) > 1:
+            weight = node.operands[1]
+            if weight is not None and node.operands[0] is not None:
+                found[weight] = _rounded(_loss(graph, node.operands[0]))
+    return found
+
+
+# Root mean square of a standard normal value, over that of what the activation makes of it.
+_LOSSES = {"relu": 1.41, "relu_": 1.41, "silu": 1.68, "gelu": 1.53, "leaky_relu": 1.41}
+_GATES = ("sigmoid", "hardsigmoid")
+_SHAPED = ("reshape", "view", "permute", "transpose", "contiguous", "flatten", "item", "cat")
+
+
+def _loss(graph: Graph, value: str) -> float:
+    """What the way to a value took off its scale, back to the last sum or norm."""
+    node = graph.by_name.get(value)
+    if node is None or node.operands[0] is None:
+        return 1.0
+    if node.op in _LOSSES:
+        return _LOSSES[node.op]
+    if node.op in _SHAPED:
+        return _loss(graph, node.operands[0])
+    if node.op == "mul":
+        makers = [graph.by_name[one] for one in node.uses if one in graph.by_name]
+        gates = [one for one in makers if one.op in _GATES]
+        others = [one for one in node.uses if graph.by_name.get(one) not in gates]
+        if gates and others:
+            return 2.0 * _loss(graph, others[0])
+    return 1.0
 
 
 def _only_used(graph: Graph) -> Graph:

@@ -9,8 +9,11 @@ development time only: a shipped seed is text.
 from __future__ import annotations
 
 import argparse
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from engine.errors import BadInput
 from engine.ir.case import Case
@@ -21,23 +24,69 @@ from engine.seeds import SEEDS, parameter_count, seed_named, trainable_count
 from engine.seeds.importing import export, import_graph, sane
 
 FACTORIES = "seed_models"
-STRIP = ("model.convnextv2.encoder.", "model.convnextv2.", "model.model.", "model.")
+STRIP = (
+    "model.convnextv2.encoder.",
+    "model.convnextv2.",
+    "model.swinv2.encoder.",
+    "model.swinv2.",
+    "model.segformer.encoder.",
+    "model.segformer.",
+    "model.model.",
+    "model.",
+)
 """Prefixes of module paths, longest first, that value names do without."""
 
-INPUTS: Mapping[str, Mapping[str, Init]] = {
-    "convnextv2_tiny": {"x": Random("normal", 0, (("mean", 0.0), ("std", 1.0)))},
-    "convnextv2_tiny_compact": {"x": Random("normal", 0, (("mean", 0.0), ("std", 1.0)))},
-    "qwen2_5_0_5b": {"ids": Random("integers", 0, (("low", 0), ("high", 151936)))},
-    "qwen2_5_0_5b_compact": {"ids": Random("integers", 0, (("low", 0), ("high", 512)))},
+_IMAGE = Random("normal", 0, (("mean", 0.0), ("std", 1.0)))
+_INPUTS: Mapping[str, Init] = {
+    "x": _IMAGE,
+    "timestep": Random("uniform", 0, (("low", 0.0), ("high", 1000.0))),
 }
-"""Legal inputs: images have mean 0 and spread 1 after the usual normalisation, ids are ids."""
+"""Legal inputs by name: images have mean 0 and spread 1 after the usual normalisation; steps of a
+diffusion lie between 0 and 1000. Ids are ids of their vocabulary."""
+
+_VOCABULARIES = {
+    "qwen2_5_0_5b": {"ids": 151_936},
+    "qwen2_5_0_5b_compact": {"ids": 512},
+    "modernbert_base": {"ids": 50_368},
+    "modernbert_base_compact": {"ids": 512},
+    "dit_s_2": {"label": 1000},
+    "dit_s_2_compact": {"label": 10},
+}
+_COUNTED = {"rtdetrv2_s": ("anchors", "anchor_mask")}
+"""Constants that the published count of parameters includes."""
+
+
+_BATCH = 11
+"""Divides no other extent, so that the import sees which ones grow with the batch."""
+
+
+def legal_inputs(name: str) -> Mapping[str, Init]:
+    """Initialisers of the inputs of a seed."""
+    ids = {
+        given: Random("integers", 0, (("low", 0), ("high", size)))
+        for given, size in _VOCABULARIES.get(name, {}).items()
+    }
+    return {**_INPUTS, **ids}
 
 
 def make(name: str, *, python: Path, search: Sequence[Path]) -> Case:
     """Export, import and check one seed; `BadInput` where its counts are not the published ones."""
     seed = seed_named(name)
-    exported = export(python, f"{FACTORIES}:{name}", search=search)
-    graph = import_graph(exported, name=name, initialise=sane, inputs=INPUTS[name], strip=STRIP)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "arrays.npz"
+        exported = export(python, f"{FACTORIES}:{name}", search=search, arrays=file, batch=_BATCH)
+        with np.load(file, allow_pickle=False) as stored:
+            arrays = dict(stored)
+    graph = import_graph(
+        exported,
+        name=name,
+        initialise=sane,
+        inputs=legal_inputs(name),
+        strip=STRIP,
+        arrays=arrays,
+        counted=_COUNTED.get(name, ()),
+        batch=1 if seed.scale == "full" else 2,
+    )
     counts = parameter_count(graph), trainable_count(graph)
     if counts != (seed.parameters, seed.trainable):
         raise BadInput(

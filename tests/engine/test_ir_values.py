@@ -94,11 +94,27 @@ def test_relative_positions_are_rows_of_the_bias_table() -> None:
     assert (np.diag(found) == 4).all()
 
 
+NEEDS = {
+    "cycle": ("4,4", "values=(1.0, 2.0)"),
+    "relative_position_index": ("4,4", "window=2"),
+    "window_coordinates": ("3,3,2", "window=2"),
+    "shift_mask": ("4,4,4", "height=4, width=4, window=2, shift=1"),
+    "band_mask": ("4,4", "reach=1"),
+    "plane_waves": ("4,8", "height=2, width=2"),
+    "plane_sine": ("8,2,2", "height=2, width=2"),
+    "grid_centres": ("2,4", "height=16, width=16, strides=(8,)"),
+    "grid_strides": ("1,4", "height=16, width=16, strides=(8,)"),
+    "anchors": ("4,4", "height=16, width=16, strides=(8,)"),
+    "anchor_mask": ("4,1", "height=16, width=16, strides=(8,)"),
+    "reference_points": ("1,4,2", "height=16, width=16, strides=(8,)"),
+}
+
+
 @pytest.mark.parametrize("name", FORMULAS)
-def test_every_formula_fills_a_square(name: str) -> None:
-    needs = {"cycle": "values=(1.0, 2.0)", "relative_position_index": "window=2"}
-    found = made(f"x: float32[4,4] = formula {name}({needs.get(name, '')})")
-    assert found.shape == (4, 4)
+def test_every_formula_fills_its_shape(name: str) -> None:
+    shape, parameters = NEEDS.get(name, ("4,4", ""))
+    found = made(f"x: float32[{shape}] = formula {name}({parameters})")
+    assert found.shape == tuple(map(int, shape.split(",")))
     assert not np.isnan(found).any()
 
 

@@ -62,14 +62,22 @@ def test_a_seed_holds_no_stored_weights(name: str) -> None:
 def test_no_two_weights_of_a_seed_have_the_same_random_numbers(name: str) -> None:
     weights = [one.init for one in loaded(name).graph.inputs if one.role == "weight"]
     seeds = [init.seed for init in weights if isinstance(init, Random)]
-    assert len(set(seeds)) == len(weights)
+    assert seeds
+    assert len(set(seeds)) == len(seeds)
+
+
+# Weights that the published count holds and that inference does not read.
+UNREAD = {
+    "rtdetrv2_s": {"denoising_class_embed_weight"},  # of the noise that training adds
+    "mask2former_swin_t": {"layernorm_weight", "layernorm_bias"},  # of the backbone, as a whole
+}
 
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_every_weight_and_constant_is_used(name: str) -> None:
     graph = loaded(name).graph
-    unused = [one.name for one in graph.inputs if not graph.users[one.name]]
-    assert unused == []
+    unused = {one.name for one in graph.inputs if not graph.users[one.name]}
+    assert unused == UNREAD.get(name.removesuffix("_compact"), set())
 
 
 @pytest.mark.parametrize("name", FULL)
@@ -96,16 +104,24 @@ def test_the_tied_embedding_is_one_weight_used_twice() -> None:
 
 
 # ------------------------------------------------------------------------------------ behaviour
-@pytest.mark.parametrize("name", COMPACT)
+# Learned queries are repeated for each image by a number that is written into the graph.
+FIXED_BATCH = ("mask2former_swin_t_compact",)
+
+
+@pytest.mark.parametrize("name", [one for one in COMPACT if one not in FIXED_BATCH])
 def test_the_batch_of_a_compact_seed_may_be_another(name: str) -> None:
     graph = loaded(name).graph
-    first, *others = graph.inputs
-    assert isinstance(first.type, Dense)
-    wider = replace(first, type=replace(first.type, shape=(5, *first.type.shape[1:])))
-    retyped = retype(replace(graph, inputs=(wider, *others)))
-    result = retyped.types[retyped.outputs[0]]
-    assert isinstance(result, Dense)
-    assert result.shape[0] == 5
+    inputs = tuple(
+        replace(one, type=replace(one.type, shape=(5, *one.type.shape[1:])))
+        if one.role == "input" and isinstance(one.type, Dense)
+        else one
+        for one in graph.inputs
+    )
+    retyped = retype(replace(graph, inputs=inputs))
+    for output in retyped.outputs:
+        result = retyped.types[output]
+        assert isinstance(result, Dense)
+        assert result.shape[0] == 5
 
 
 def answer(case: Case, **changed: np.ndarray) -> np.ndarray:
@@ -138,15 +154,22 @@ def test_every_token_moves_all_logits_from_its_place_on_and_none_before() -> Non
         assert (after[0, :place] == before[0, :place]).all()
 
 
+# What begins a mask is zero by design; a masked score is huge or infinite.
+MASKS = ("zeros_like", "masked_fill_")
+MASKED = 1e8
+
+
 @pytest.mark.parametrize("name", COMPACT)
 def test_activations_stay_at_a_sane_scale_through_the_depth(name: str) -> None:
     graph = loaded(name).graph
     values = evaluate(graph, materialise(graph, {}))
-    computed = [np.asarray(values[node.name]) for node in graph.nodes]
-    # A masked score is the least float32 by design.
-    visible = [one[np.abs(one) < 1e30] for one in computed]
-    assert all(np.isfinite(one).all() for one in computed)
-    assert all(1e-6 < np.abs(one).max() < 1e3 for one in visible)
+    for node in graph.nodes:
+        if node.op in MASKS or node.name not in values:  # a tuple is known by its items
+            continue
+        computed = np.asarray(values[node.name]).astype("float64")
+        assert not np.isnan(computed).any(), node.name
+        visible = computed[np.abs(computed) < MASKED]
+        assert 1e-6 < np.abs(visible).max() < 1e3, node.name
 
 
 # --------------------------------------------------------------------------------------- import
@@ -159,6 +182,7 @@ def exported(**changes: Any) -> Mapping[str, Any]:
         "shape": [3, 2],
         "dtype": "float32",
         "trainable": True,
+        "estimate": False,
         "statistics": {"mean": 0.0, "std": 0.5, "min": -1.0, "max": 1.0},
     }
     given = {"name": "x", "given": "x", "shape": [4, 2], "dtype": "float32"}
@@ -229,6 +253,75 @@ def test_a_constant_without_a_formula_is_refused_by_name() -> None:
     constant = {"name": "constant_0", "shape": [100], "dtype": "float32"}
     with pytest.raises(BadInput, match="constant_0"):
         import_graph(exported(constants=[constant]), name="small")
+
+
+def with_estimates() -> dict[str, Any]:
+    """A batch norm over a batch of 11, a rectifier in place, a sum with a table, a view."""
+    program = dict(exported())
+    estimate = {**program["parameters"][0], "shape": [2], "estimate": True, "trainable": False}
+    table = {"name": "net.scale", "names": ["p_scale"], "shape": [2], "dtype": "float32"}
+    table |= {"trainable": False, "estimate": False, "statistics": {}, "values": [1.0, 2.0]}
+    program["inputs"] = [{"name": "x", "given": "x", "shape": [11, 2, 4], "dtype": "float32"}]
+    program["parameters"] = [
+        {**estimate, "name": "net.running_mean", "names": ["b_mean"]},
+        {**estimate, "name": "net.running_var", "names": ["b_var"]},
+        table,
+    ]
+    alike = {"name": "constant_0", "shape": [11, 1, 1], "dtype": "float32", "values": [0.5] * 11}
+    program["constants"] = [alike]
+    x, mean, var = ({"value": one} for one in ("x", "b_mean", "b_var"))
+    calls = [
+        ("norm", "aten.batch_norm.default", [x, {"value": "p_scale"}, None, mean, var, False]),
+        ("relu_", "aten.relu_.default", [{"value": "norm"}]),
+        ("add", "aten.add.Tensor", [{"value": "norm"}, {"value": "constant_0"}]),
+        ("view", "aten.view.default", [{"value": "add"}, [11, 2, 2, 2]]),
+    ]
+    program["nodes"] = [
+        {"name": name, "target": target, "args": args, "kwargs": {}, "scope": "", "outputs": []}
+        for name, target, args in calls
+    ]
+    program["outputs"] = ["view"]
+    return program
+
+
+def test_running_estimates_are_constants_with_values_of_their_own() -> None:
+    graph = import_graph(with_estimates(), name="small", initialise=sane)
+    mean, var = (graph.input_by_name[f"net_running_{one}"] for one in ("mean", "var"))
+    assert (mean.role, var.role) == ("constant", "constant")
+    assert mean.init == Random("normal", 1, (("mean", 0.0), ("std", 0.05)))
+    assert var.init == Random("uniform", 2, (("low", 0.5), ("high", 1.5)))
+
+
+def test_a_table_that_is_not_trained_keeps_its_values_and_is_counted() -> None:
+    graph = import_graph(with_estimates(), name="small", initialise=sane)
+    table = graph.input_by_name["net_scale"]
+    assert (table.role, table.requires_grad) == ("weight", False)
+    assert table.init == Literal((1.0, 2.0))
+    assert (parameter_count(graph), trainable_count(graph)) == (2, 0)
+
+
+def test_what_reads_a_value_after_it_was_written_reads_what_was_written() -> None:
+    graph = import_graph(with_estimates(), name="small")
+    by_op = {node.op: node for node in graph.nodes}
+    assert by_op["relu_"].operands == (by_op["batch_norm"].name,)
+    assert by_op["add"].operands[0] == by_op["relu_"].name
+
+
+def test_an_export_with_another_batch_gives_the_graph_of_the_batch_asked_for() -> None:
+    graph = import_graph(with_estimates(), name="small", batch=2)
+    assert graph.input_by_name["x"].type == Dense("float32", (2, 2, 4))
+    assert graph.input_by_name["constant_0"].type == Dense("float32", (1, 1, 1))
+    assert graph.input_by_name["constant_0"].init == Literal((0.5,))
+    view = next(node for node in graph.nodes if node.op == "view")
+    assert view.attr("shape") == (-1, 2, 2, 2)
+    assert graph.types[graph.outputs[0]] == Dense("float32", (2, 2, 2, 2))
+
+
+def test_a_constant_that_differs_within_a_batch_is_refused() -> None:
+    program = with_estimates()
+    program["constants"][0]["values"] = list(map(float, range(11)))
+    with pytest.raises(BadInput, match="constant_0"):
+        import_graph(program, name="small", batch=2)
 
 
 def test_no_seed_has_an_extent_known_only_after_running() -> None:

@@ -1,9 +1,10 @@
 """Exports a PyTorch module to JSON; runs in the framework's interpreter.
 
-    python import_torch.py MODULE:FACTORY [--arrays FILE.npz] [--weights]
+    python import_torch.py MODULE:FACTORY [--arrays FILE.npz] [--weights] [--batch N]
 
-FACTORY takes nothing and returns (nn.Module in eval mode, {input name: example tensor}). The
-program is `torch.export(strict=False)`, not decomposed, so that linear and softmax stay whole.
+FACTORY takes nothing, or `batch` where it is given, and returns (nn.Module in eval mode,
+{input name: example tensor}). The program is `torch.export(strict=False)`, not decomposed, so that
+linear and softmax stay whole.
 What depends on no input and no parameter (position ids, rotary tables, masks) is computed here and
 handed over as a constant; a constant that follows a formula is described by it. The answer is one
 JSON object on standard output; what the module itself prints goes to standard error.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import hashlib
 import importlib
 import json
@@ -27,6 +29,8 @@ import torch
 
 MOST_LITERALS = 64
 ROPE_TOLERANCE = 2e-6
+# The last bit of a frequency, which powers of float32 differ in, times the position.
+ROPE_DRIFT = 1.2e-7
 # Checks and scopes that compute nothing.
 DROPPED = {
     "aten._assert_tensor_metadata.default",
@@ -76,7 +80,7 @@ class Exporter:
 
     def placeholder(self, node: Any) -> Any:
         spec = self.targets.get(node.name)
-        if spec is None or spec.kind.name == "PARAMETER":
+        if spec is None or spec.kind.name == "PARAMETER" or is_estimate(spec):
             return Ref(node.name)
         held = self.program.state_dict.get(spec.target)
         if held is None:
@@ -146,6 +150,11 @@ def target_name(target: Any) -> str:
         text = str(target)
         return text if "::" not in text else text.replace("::", ".")
     return str(getattr(target, "__name__", target))
+
+
+def is_estimate(spec: Any) -> bool:
+    """Whether an input is a running estimate of a normalisation: a weight that is not trained."""
+    return str(spec.target).endswith((".running_mean", ".running_var"))
 
 
 def attribute(module: Any, path: str) -> Any:
@@ -261,7 +270,7 @@ def rope(array: Any) -> Formula:
     for name, function in (("rope_cos", np.cos), ("rope_sin", np.sin)):
         for base in rope_bases(array, half, name):
             expected = function(rope_angles(array.shape[-2], half, base)).astype(array.dtype)
-            if np.abs(array - expected).max() <= ROPE_TOLERANCE:
+            if np.abs(array - expected).max() <= max(ROPE_TOLERANCE, ROPE_DRIFT * array.shape[-2]):
                 return name, {"base": base, "single": True}
     return None
 
@@ -282,6 +291,8 @@ def rope_bases(array: Any, half: int, name: str) -> list[float]:
     if not 0.0 < seen < 1.0:
         return []
     angle = math.acos(seen) if name == "rope_cos" else math.asin(seen)
+    if -half * math.log(angle) > math.log(1e12):
+        return []
     base = angle ** (-half)
     return [float(f"{base:.3g}"), float(f"{base:.1g}")] if 1.0 < base < 1e12 else []
 
@@ -297,26 +308,38 @@ def plain(value: Any) -> Any:
 
 
 # -------------------------------------------------------------------------------------- parameters
-def parameters(program: Any) -> list[dict[str, Any]]:
-    """Every parameter once; `names` are the graph's names of it (several where it is tied)."""
+def parameters(program: Any, arrays: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every parameter once; `names` are the graph's names of it (several where it is tied).
+
+    One that is not trained is a table: it is described as constants are, or goes to `arrays`.
+    """
     found: dict[int, dict[str, Any]] = {}
     for spec in program.graph_signature.input_specs:
-        if spec.kind.name != "PARAMETER":
+        if spec.kind.name != "PARAMETER" and not is_estimate(spec):
             continue
         tensor = program.state_dict[spec.target]
-        entry = found.setdefault(
-            tensor.data_ptr() if tensor.numel() else id(tensor),
-            {
-                "name": spec.target,
-                "names": [],
-                "shape": list(tensor.shape),
-                "dtype": dtype_name(tensor.dtype),
-                "trainable": bool(tensor.requires_grad),
-                "statistics": statistics(tensor),
-            },
-        )
-        entry["names"].append(spec.arg.name)
+        key = tensor.data_ptr() if tensor.numel() else id(tensor)
+        if key not in found:
+            found[key] = described_parameter(spec, tensor)
+            if not tensor.requires_grad and not is_estimate(spec):
+                table = described_constant(as_numpy(tensor), dtype_name(tensor.dtype))
+                found[key].update(table)
+                if not set(table) & {"formula", "values"}:
+                    arrays[str(spec.arg.name)] = as_numpy(tensor)
+        found[key]["names"].append(spec.arg.name)
     return list(found.values())
+
+
+def described_parameter(spec: Any, tensor: torch.Tensor) -> dict[str, Any]:
+    return {
+        "name": spec.target,
+        "names": [],
+        "shape": list(tensor.shape),
+        "dtype": dtype_name(tensor.dtype),
+        "trainable": bool(tensor.requires_grad),
+        "estimate": is_estimate(spec),
+        "statistics": statistics(tensor),
+    }
 
 
 def statistics(tensor: torch.Tensor) -> dict[str, Any]:
@@ -378,7 +401,7 @@ def export(factory: Callable[[], Any]) -> tuple[dict[str, Any], dict[str, Any], 
         "format": 1,
         "torch": str(torch.__version__),
         "inputs": example_inputs(program, examples),
-        "parameters": parameters(program),
+        "parameters": parameters(program, exporter.arrays),
         "constants": list(exporter.constants.values()),
         "nodes": exporter.nodes,
         "outputs": results,
@@ -391,10 +414,13 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("factory", help="MODULE:FACTORY")
     parser.add_argument("--arrays", help="write constants that follow no formula to this .npz")
     parser.add_argument("--weights", action="store_true", help="write the weights there, too")
+    parser.add_argument("--batch", type=int, help="leading extent of the example inputs")
     options = parser.parse_args(arguments)
     where, _, name = options.factory.partition(":")
     with contextlib.redirect_stdout(sys.stderr):
         factory = attribute(importlib.import_module(where), name)
+        if options.batch is not None:
+            factory = functools.partial(factory, batch=options.batch)
         answer, arrays, program = export(factory)
         if options.weights:
             for one in answer["parameters"]:

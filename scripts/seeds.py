@@ -1,0 +1,131 @@
+"""Runs the shipped seeds in every mode and writes how they agree into docs/seeds.md.
+
+    python scripts/seeds.py [NAME ...]      run these (default: all that have no figures yet)
+    python scripts/seeds.py --check         whether the table is that of the figures kept
+
+Figures are kept in docs/seeds.json, by seed and mode, with the digest of the graph they belong to:
+a run may be stopped at any time and goes on where it was. Full models need up to 8 GB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.executors.outcome import Outcome, Status
+from engine.executors.pool import Pool
+from engine.ir.digest import digest
+from engine.options import address_space
+from engine.seeds import SEEDS, load_seed
+
+__all__ = ["main", "page", "run"]
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+FIGURES, PAGE = DOCS / "seeds.json", DOCS / "seeds.md"
+BEGIN, END = "<!-- runs: written by scripts/seeds.py -->", "<!-- end of runs -->"
+REFEREE = "torch-eager-f64"
+MODES = ("torch-eager", "torch-aot", "mindspore-pynative", "mindspore-graph")
+DEADLINE = 3600.0  # seconds; a full model in a compiled mode, on a busy machine
+
+Figures = dict[str, dict[str, dict[str, Any]]]
+
+
+def outputs(outcome: Outcome) -> list[npt.NDArray[np.float64]]:
+    """Every output as float64."""
+    arrays = [one.array for one in outcome.calls[0].outputs]
+    return [np.asarray(array, dtype="float64") for array in arrays if array is not None]
+
+
+def run(
+    name: str, kept: dict[str, dict[str, Any]], pool: Pool
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(mode, figures) of every mode that `kept` has none of; the referee first, in memory only."""
+    case = load_seed(name)
+    known = digest(case.graph)
+    modes = [*MODES, *(["torch-inductor"] if SEEDS[name].scale == "compact" else [])]
+    wanted = [mode for mode in modes if kept.get(mode, {}).get("graph") != known]
+    if not wanted:
+        return
+    pool.limit(address_space(name))
+    referee = pool.run(case, REFEREE, deadline=DEADLINE)
+    for mode in wanted:
+        found = pool.run(case, mode, deadline=DEADLINE)
+        figures: dict[str, Any] = {
+            "graph": known,
+            "status": found.status.value,
+            "seconds": float(f"{found.seconds:.2g}"),
+            "gigabytes": float(f"{found.memory / 1e9:.2g}"),
+        }
+        if found.status is not Status.OK or referee.status is not Status.OK:
+            figures["reason"] = found.reason or (found.failure.message if found.failure else "")
+        else:
+            figures["difference"] = float(f"{difference(found, referee):.2g}")
+        yield mode, figures
+
+
+def difference(found: Outcome, referee: Outcome) -> float:
+    """Greatest difference of an output to the referee's, in parts of its greatest value."""
+    return max(
+        float(np.abs(one - other).max() / max(np.abs(other).max(), 1e-30))
+        for one, other in zip(outputs(found), outputs(referee), strict=True)
+    )
+
+
+def page(figures: Figures) -> str:
+    """The page with the table of these figures."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{table(figures)}\n{END}{after}"
+
+
+def table(figures: Figures) -> str:
+    modes = [*MODES, "torch-inductor"]
+    lines = [
+        "| seed | " + " | ".join(modes) + " |",
+        "|---|" + "---|" * len(modes),
+    ]
+    for name in SEEDS:
+        cells = [cell(figures.get(name, {}).get(mode)) for mode in modes]
+        lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def cell(one: dict[str, Any] | None) -> str:
+    if one is None:
+        return ""
+    if "difference" not in one:
+        return f"{one['status']}: {str(one.get('reason', ''))[:80]}".replace("|", "/")
+    return f"{one['difference']:.1e}, {one['seconds']:g} s, {one['gigabytes']:g} GB"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="run the shipped seeds in every mode")
+    parser.add_argument("names", nargs="*", default=list(SEEDS))
+    parser.add_argument("--check", action="store_true")
+    given = parser.parse_args()
+    figures: Figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
+    if given.check:
+        if page(figures) == PAGE.read_text(encoding="utf-8"):
+            return 0
+        print("docs/seeds.md is not of docs/seeds.json: python scripts/seeds.py", file=sys.stderr)
+        return 1
+    with Pool(on_status=lambda text: print(f"  {text}", file=sys.stderr)) as pool:
+        for name in given.names:
+            kept = figures.setdefault(name, {})
+            for mode, one in run(name, kept, pool):
+                kept[mode] = one
+                FIGURES.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
+                print(f"{name} {mode}: {cell(one)}", flush=True)
+    PAGE.write_text(page(figures), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
