@@ -70,10 +70,10 @@ PRESETS: Mapping[str, Preset] = {
         Preset(
             Campaign.Preset.QUICK_LOOK,
             "Quick look",
-            "Every compact seed and mode, 60 rounds each.",
+            "Every compact seed and mode, 20 rounds each.",
             "Take it first, or after an upgrade of a framework: is there something to find at all?",
             seeds=None,
-            rounds=60,
+            rounds=20,
         ),
         Preset(
             Campaign.Preset.OVERNIGHT,

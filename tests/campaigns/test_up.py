@@ -129,7 +129,7 @@ def test_first_start_second_start_and_stop(var: Path, address: str) -> None:
         assert answer.read() == b"ok\n"
     assert _log_in(address, password) == f"http://{address}/"
     assert "torch: cannot be used: environment torch: saw /bin/false" in first.said
-    assert re.search(r"First campaign: \d models, 60 rounds each, random seed \d+", first.said)
+    assert re.search(r"First campaign: 14 models, 20 rounds each, random seed \d+", first.said)
     assert first.stop() == 0
     assert _left(var) == []
     assert "Stopped" in first.said

@@ -24,12 +24,11 @@ from django.db import Error as DatabaseProblem
 from django.db import connection
 from django.utils import timezone
 
-from campaigns.choices import PRESETS
+from campaigns.choices import PRESETS, preset_seeds
 from campaigns.environments import ensure_environments, probe_environment
 from campaigns.models import Campaign, Environment
 from campaigns.selectors import campaign_progress
 from campaigns.services import create_campaign
-from engine.seeds import SEEDS
 from flowmut_web.supervisor import (
     Service,
     make_services,
@@ -44,7 +43,6 @@ __all__ = ["Command"]
 _HEALTH_SECONDS = 90.0
 _LIVE_SECONDS = 3.0
 _LINE_SECONDS = 30.0
-_LEAST_SEEDS = 2
 ADMINISTRATOR = "admin"
 
 
@@ -166,12 +164,11 @@ class Command(BaseCommand):
         if Campaign.objects.exists():
             return
         preset = PRESETS[Campaign.Preset.QUICK_LOOK]
-        compact = [name for name, seed in SEEDS.items() if seed.scale == "compact"]
         chosen = random_seed if random_seed is not None else secrets.randbelow(10**6)
         campaign = create_campaign(
             name="First quick look",
             preset=preset.key,
-            seeds=compact * -(-_LEAST_SEEDS // len(compact)),
+            seeds=preset_seeds(preset),
             modes=preset.modes,
             policy=preset.policy,
             random_seed=chosen,
