@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -21,7 +21,7 @@ from triage.forms import AssignForm, LabelForm, MoveForm, NoteForm, RerunForm
 from triage.graph_panel import finding_panel, program_picture
 from triage.models import Bucket, FindingRecord, Label, Note
 from triage.people import person
-from triage.replies import back, row_or_back, tell
+from triage.replies import back, elsewhere, row_or_back, tell
 from triage.routing import resolved
 from triage.selectors import team
 from triage.summary import next_step, script_name, summary
@@ -122,11 +122,12 @@ def move_bucket(request: HttpRequest, uuid: UUID) -> HttpResponse:
         for errors in form.errors.values():
             messages.error(request, " ".join(str(error) for error in errors))
         return row_or_back(request, bucket)
-    if form.wants_limit_page:
-        query = QueryDict(mutable=True)
-        query["why"] = form.cleaned_data["why"]
+    status = form.cleaned_data["to"]
+    if form.wants_limit_page and bucket.status != status:
         limit = reverse("triage:preview-limit", args=[bucket.uuid])
-        return redirect(f"{limit}?{query.urlencode()}")
+        return elsewhere(request, limit, why=form.cleaned_data["why"])
+    if form.wants_bucket_page and bucket.status != status:
+        return elsewhere(request, bucket.get_absolute_url(), to=status)
     tell(request, services.move_buckets([bucket], who=person(request), **form.decision()))
     return row_or_back(request, bucket)
 
@@ -223,6 +224,7 @@ def _show(request: HttpRequest, bucket: Bucket, record: FindingRecord | None) ->
         "walk": walk(bucket, query=query, user=person(request)),
         "next": next_step(bucket, record=page.record, reports=page.reports),
         "moves": services.allowed_moves(bucket.status),
+        "chosen": request.GET.get("to", ""),
         "team": list(team()),
         "false_alarms": Bucket.FalseAlarm.choices,
         "note_form": NoteForm(),

@@ -58,7 +58,8 @@ class MoveForm(forms.Form):
     """A status for a bucket, with what goes with it.
 
     `page` is sent by the bucket's page, which has room for the rest: there a duplicate must say of
-    what, and a known limit shows first what it would suppress.
+    what, and a known limit shows first what it would suppress. `row` is sent by a row of the inbox,
+    from which such verdicts lead to the pages that ask for the rest.
     """
 
     to = forms.ChoiceField(
@@ -75,6 +76,7 @@ class MoveForm(forms.Form):
     )
     duplicate_of = BucketField(required=False, label="Duplicate of")
     page = forms.BooleanField(required=False)
+    row = forms.BooleanField(required=False)
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
@@ -88,13 +90,18 @@ class MoveForm(forms.Form):
 
     @property
     def wants_limit_page(self) -> bool:
-        return bool(
-            self.cleaned_data["page"] and self.cleaned_data["to"] == Bucket.Status.KNOWN_LIMIT
-        )
+        data = self.cleaned_data
+        return bool(data["to"] == Bucket.Status.KNOWN_LIMIT and (data["page"] or data["row"]))
+
+    @property
+    def wants_bucket_page(self) -> bool:
+        asks = (Bucket.Status.DUPLICATE, Bucket.Status.FALSE_ALARM)
+        return bool(self.cleaned_data["to"] in asks and self.cleaned_data["row"])
 
     def decision(self) -> dict[str, Any]:
         """The arguments of `services.move_buckets`."""
-        return {name: value for name, value in self.cleaned_data.items() if name != "page"}
+        places = ("page", "row")
+        return {name: value for name, value in self.cleaned_data.items() if name not in places}
 
 
 class AssignForm(forms.Form):
@@ -187,9 +194,31 @@ class BulkForm(AssignForm):
             raise forms.ValidationError("Pick at least one bucket.")
         if data.get("action") == "move" and not data.get("to"):
             raise forms.ValidationError("Choose a status.")
+        if data.get("action") == "move":
+            self._check_verdict(data)
         if data.get("action") in ("label", "unlabel") and not data.get("name"):
             raise forms.ValidationError("Say which label.")
         return data
+
+    def _check_verdict(self, data: dict[str, Any]) -> None:
+        """Many at once may be given what needs no more than the bar of the inbox asks for."""
+        status = Bucket.Status(data["to"])
+        if status == Bucket.Status.DUPLICATE:
+            raise forms.ValidationError(
+                "Merge duplicates, or say on the page of each which bucket it is a duplicate of."
+            )
+        if status == Bucket.Status.KNOWN_LIMIT:
+            raise forms.ValidationError(
+                "A known limit is accepted on the page of its bucket, which shows what it catches."
+            )
+        if status == Bucket.Status.FALSE_ALARM and not data.get("false_alarm"):
+            raise forms.ValidationError("Say which kind of false alarm it is.")
+
+    @classmethod
+    def statuses(cls) -> list[Bucket.Status]:
+        """What many may be given at once."""
+        alone = (Bucket.Status.DUPLICATE, Bucket.Status.KNOWN_LIMIT)
+        return [status for status in Bucket.Status if status not in alone]
 
 
 class ReportForm(forms.Form):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import QueryDict
@@ -71,6 +71,11 @@ class InboxRow:
     bars: tuple[Bar, ...]
     recent: int
     moves: tuple[Bucket.Status, ...]
+
+    # What needs more than a row has room for: choosing it opens the page that asks.
+    asking: ClassVar = frozenset(
+        {Bucket.Status.FALSE_ALARM, Bucket.Status.DUPLICATE, Bucket.Status.KNOWN_LIMIT}
+    )
 
     @property
     def is_settled(self) -> bool:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django_htmx.http import HttpResponseClientRedirect
 
 from triage import services
 from triage.inbox_selectors import inbox_rows
 from triage.models import Bucket
 from triage.selectors import buckets_for_lists, team
 
-__all__ = ["back", "counted", "row_or_back", "tell"]
+__all__ = ["back", "counted", "elsewhere", "row_or_back", "tell"]
 
 _REASONS_SHOWN = 5
 
@@ -25,6 +26,16 @@ def row_or_back(request: HttpRequest, bucket: Bucket) -> HttpResponse:
         context = {"row": row, "team": list(team()), "alone": True}
         return render(request, "triage/bucket_row.html", context)
     return redirect(back(request, bucket.get_absolute_url()))
+
+
+def elsewhere(request: HttpRequest, path: str, **fields: str) -> HttpResponse:
+    """To the page that asks for the rest of a decision, with what was said already."""
+    query = QueryDict(mutable=True)
+    query.update(fields)
+    address = f"{path}?{query.urlencode()}"
+    if request.headers.get("HX-Request"):
+        return HttpResponseClientRedirect(address)
+    return redirect(address)
 
 
 def back(request: HttpRequest, default: str = "") -> str:

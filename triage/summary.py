@@ -31,9 +31,13 @@ class NextStep:
 
 @dataclass(frozen=True)
 class Summary:
-    """`reasons`: why it is believed, the strongest first. `script`: the name it is saved under."""
+    """`said`: what the accused mode said instead of an answer, or nothing where it answered.
+
+    `reasons`: why it is believed, the strongest first. `script`: the name it is saved under.
+    """
 
     wrong: str
+    said: str
     accused: str
     reasons: tuple[str, ...]
     script: str
@@ -50,11 +54,17 @@ def summary(record: FindingRecord, finding: Finding, *, latest: Rerun | None) ->
     dies = any(answer.status == "died" for answer in finding.answers)
     return Summary(
         wrong=finding.verdict,
+        said=_said(finding),
         accused=_accused(finding),
         reasons=tuple(_reasons(finding, latest)),
         script=script_name(record),
         ends="It dies" if dies else "It ends with an AssertionError",
     )
+
+
+def _said(finding: Finding) -> str:
+    accused = (answer for answer in finding.answers if answer.mode in finding.accused_modes)
+    return next((answer.summary for answer in accused if answer.status != "ok"), "")
 
 
 def _accused(finding: Finding) -> str:

@@ -69,7 +69,7 @@ def list_buckets(request: HttpRequest) -> HttpResponse:
         "sizes": [(one, _with_size(request.GET, one)) for one in _SIZES],
         "columns": _columns(request.GET),
         "query": _first_page(request.GET).urlencode(),
-        "statuses": Bucket.Status.choices,
+        "statuses": BulkForm.statuses(),
         "false_alarms": Bucket.FalseAlarm.choices,
         "team": team,
         "views": inbox_selectors.inbox_views(who, request.GET),

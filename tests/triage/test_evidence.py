@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.finding import Ablation, Finding, Weighed
+from engine.finding import Ablation, Finding, ModeAnswer, Weighed
 from tests import factories
 from triage.evidence import ablation_axes, ablation_sentence, quantities, words
 from triage.models import Bucket, Report
@@ -108,6 +108,18 @@ def test_summary_says_who_is_accused_and_why_it_is_believed() -> None:
     assert said.reasons[0] == "It reproduced 3 of 3 times, each in a fresh process."
     assert said.reasons[1] == "When last run again it passed 1 of 1."
     assert said.script == f"reproduce_exp_{str(record.uuid)[:8]}.py"
+    assert said.said == ""
+
+
+@pytest.mark.django_db
+def test_summary_repeats_what_an_accused_mode_said_instead_of_an_answer() -> None:
+    answers = (
+        ModeAnswer("torch-eager", "raised", "raised TypeError: of another mode"),
+        ModeAnswer("torch-inductor", "raised", "raised ValueError: at least 2 rows"),
+    )
+    record = factories.finding(answers=answers)
+    said = summary(record, record.finding(), latest=None).said
+    assert said == "raised ValueError: at least 2 rows"
 
 
 @pytest.mark.django_db

@@ -249,15 +249,35 @@ def test_forms_work_without_scripts(client: Client) -> None:
 
 
 @pytest.mark.usefixtures("person")
+@pytest.mark.parametrize("to", ["false_alarm", "duplicate", "known_limit"])
+def test_row_leads_to_the_page_that_asks_for_what_a_verdict_needs(client: Client, to: str) -> None:
+    bucket = factories.bucket()
+    path = reverse("triage:move-bucket", args=[bucket.uuid])
+    response = client.post(path, {"to": to, "row": "1"})
+    asking = response["Location"]
+    assert client.post(path, {"to": to, "row": "1"}, headers={"HX-Request": "true"})[
+        "HX-Redirect"
+    ] == (asking)
+    page = client.get(asking).content.decode()
+    if to == "known_limit":
+        assert "Accept as a known limit" in page
+    else:
+        assert f'<option value="{to}" selected>' in page
+        assert "autofocus" in page
+    bucket.refresh_from_db()
+    assert bucket.status == "new"
+
+
+@pytest.mark.usefixtures("person")
 def test_bulk_action_changes_those_picked(client: Client) -> None:
     one, two, three = (factories.bucket() for _ in range(3))
     client.post(
         "/triage/change/",
-        {"action": "move", "to": "false_alarm", "picked": [one.uuid, two.uuid], "query": ""},
+        {"action": "move", "to": "confirmed", "picked": [one.uuid, two.uuid], "query": ""},
     )
     assert [Bucket.objects.get(pk=b.pk).status for b in (one, two, three)] == [
-        "false_alarm",
-        "false_alarm",
+        "confirmed",
+        "confirmed",
         "new",
     ]
 
@@ -283,6 +303,9 @@ def test_bulk_action_on_all_that_match_reaches_other_pages_and_nothing_else(
     [
         ({"action": "move", "to": "fixed"}, "Pick at least one bucket."),
         ({"action": "move", "to": "", "everything": "1"}, "Choose a status."),
+        ({"action": "move", "to": "false_alarm", "everything": "1"}, "Say which kind"),
+        ({"action": "move", "to": "duplicate", "everything": "1"}, "Merge duplicates"),
+        ({"action": "move", "to": "known_limit", "everything": "1"}, "on the page of its bucket"),
         ({"action": "label", "name": "", "everything": "1"}, "Say which label."),
         ({"action": "assign", "assignee": "nobody-of-that-name", "everything": "1"}, "valid"),
     ],
@@ -305,13 +328,13 @@ def test_bulk_action_on_all_that_match_stops_where_their_number_has_changed(
     page = client.get(INBOX, {"symptom": "state"}).content.decode()
     assert '<input type="hidden" name="matching" value="1">' in page
     factories.bucket(symptom="state")
-    given = {"action": "move", "to": "false_alarm", "everything": "1", "matching": "1"}
+    given = {"action": "move", "to": "confirmed", "everything": "1", "matching": "1"}
     given["query"] = "symptom=state"
     said = client.post("/triage/change/", given, follow=True).content.decode()
     assert "1 bucket matched when you looked, 2 do now" in said
-    assert not Bucket.objects.filter(status="false_alarm").exists()
+    assert not Bucket.objects.filter(status="confirmed").exists()
     client.post("/triage/change/", given | {"matching": "2"})
-    assert Bucket.objects.filter(status="false_alarm").count() == 2
+    assert Bucket.objects.filter(status="confirmed").count() == 2
 
 
 def test_bulk_action_keeps_the_reason_and_is_undone_as_one(client: Client, person: User) -> None:
