@@ -121,7 +121,8 @@ def preview_rule(request: HttpRequest, uuid: UUID) -> HttpResponse:
     parts, rule = _rule_parts(bucket), bucket.rules.filter(active=True).first()
     asked = "part" in request.GET or "none" in request.GET
     now = dict(rule.parts) if rule else {}
-    form = PartsForm(parts, request.GET if asked else {"part": list(now or parts)})
+    ticked = [name for name in now or parts if name != "version"]
+    form = PartsForm(parts, request.GET if asked else {"part": ticked})
     if not form.is_valid():
         return HttpResponseBadRequest("The bucket has no such part.")
     chosen, plan = form.chosen(), None

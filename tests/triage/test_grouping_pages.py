@@ -212,6 +212,16 @@ def test_rule_shows_what_it_would_move_and_moves_it(client: Client) -> None:
 
 
 @pytest.mark.usefixtures("person")
+def test_rule_of_a_bucket_whose_signature_has_a_version_opens_without_the_version(
+    client: Client,
+) -> None:
+    bucket = found("s", version="2").bucket
+    page = text(client, address("preview-rule", bucket))
+    assert 'value="kind" checked' in page
+    assert 'value="version"' not in page
+
+
+@pytest.mark.usefixtures("person")
 def test_rule_that_cannot_be_told_from_another_is_refused_on_the_page(client: Client) -> None:
     one, two = found("one").bucket, found("two", calls="log.function").bucket
     client.post(address("set-rule", one), {"part": ["kind", "calls"]})
