@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from campaigns.choices import PRESETS
 from campaigns.models import Campaign, Environment
 from tests import factories
 
@@ -76,7 +77,8 @@ def test_new_campaign_has_the_rules_of_the_form(client: Client) -> None:
 
 def test_estimate_starts_nothing(client: Client) -> None:
     made = post(client, "estimate/", {"preset": "quick_look"}).json()
-    assert made["rounds"] == 60 * len(made["seeds"])
+    quick_look = PRESETS[Campaign.Preset.QUICK_LOOK]
+    assert made["rounds"] == (quick_look.rounds or 0) * len(made["seeds"])
     assert made["wall_seconds"] > 0
     assert {"seed", "seconds_per_round", "seen", "rounds"} == set(made["seeds"][0])
     assert not Campaign.objects.exists()
