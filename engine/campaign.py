@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from time import monotonic
 from typing import TypeAlias
 
@@ -38,7 +39,7 @@ from engine.options import Options, address_space
 from engine.oracles.keys import form_name
 from engine.oracles.verdict import Divergence, Ruling
 from engine.report import Discovery, report
-from engine.seeds import load_seed
+from engine.seeds import load_start
 from engine.selection import policy
 from engine.steps import newest, restored, step
 from engine.trial import Bench, Trial
@@ -126,7 +127,7 @@ class Campaign:
         self.next_round = 0
         self.findings = 0
         self.restarts = 0
-        self.seed = load_seed(options.seed)
+        self.seed, blobs = load_start(options.seed)
         pool.limit(address_space(options.seed))
         start = self.seed
         lineage: tuple[str, ...] = ()
@@ -135,7 +136,7 @@ class Campaign:
             lineage = self._restore(checkpoint)
             steps = restored(checkpoint.get("steps"))
             start = parse_case(graph_text) if graph_text else self.seed
-        self.chain = Chain.profiled(start, lineage, pool, steps=steps)
+        self.chain = Chain.profiled(start, lineage, pool, steps=steps, blobs=blobs)
 
     # -------------------------------------------------------------------------------- events
     def events(self) -> Iterator[Event]:
@@ -301,7 +302,7 @@ class Campaign:
                 continue
             findings = report(
                 Discovery(
-                    seed=self.options.seed,
+                    seed=Path(self.options.seed).stem,
                     round=number,
                     mutator=" + ".join(attempt.labels),
                     lineage=(*self.chain.lineage, *attempt.labels),
@@ -354,7 +355,7 @@ class Campaign:
     def _restart(self) -> None:
         """Begin a new chain from the seed; what was learned stays."""
         self.restarts += 1
-        self.chain = Chain.profiled(self.seed, (), self.bench.pool)
+        self.chain = Chain.profiled(self.seed, (), self.bench.pool, blobs=self.chain.blobs)
 
     # --------------------------------------------------------------------------------- learning
     def _reward(self, trial: Trial, seconds: float) -> tuple[float, int]:

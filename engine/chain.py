@@ -7,7 +7,7 @@ made stale is run again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from engine.errors import ConstraintViolated, EngineError
 from engine.executors.lowering import has_form
@@ -16,7 +16,7 @@ from engine.executors.outcome import Answer, Array, Outcome, Status
 from engine.executors.pool import Pool
 from engine.finding import Step
 from engine.ir.case import Case, Plan
-from engine.ir.graph import Graph
+from engine.ir.graph import Graph, StoredBlob
 from engine.ir.window import alias_root, closure, cut, neighbourhood
 from engine.mutators.spec import Site
 from engine.ops.spec import FRAMEWORKS
@@ -36,7 +36,8 @@ class IllegalMutant(EngineError):
 class Chain:
     """A graph with the value and the facts of every edge, and the mutations that led to it.
 
-    `steps`: the newest of those mutations as windows, see `engine.steps`.
+    `steps`: the newest of those mutations as windows, see `engine.steps`. `blobs`: those of the
+    seed, where it is a file that has some.
     """
 
     case: Case
@@ -44,14 +45,22 @@ class Chain:
     facts: Mapping[str, Answer]
     lineage: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
+    blobs: Mapping[str, Array] = field(default_factory=dict)
 
     @classmethod
     def profiled(
-        cls, case: Case, lineage: tuple[str, ...], pool: Pool, *, steps: tuple[Step, ...] = ()
+        cls,
+        case: Case,
+        lineage: tuple[str, ...],
+        pool: Pool,
+        *,
+        steps: tuple[Step, ...] = (),
+        blobs: Mapping[str, Array] | None = None,
     ) -> Chain:
         """Run the whole graph in eager mode with recording on; `IllegalMutant` where it raises."""
-        facts = _recorded(case, {}, pool)
-        return cls(case, _arrays(facts), facts, lineage, steps)
+        blobs = blobs or {}
+        facts = _recorded(case, blobs, pool)
+        return cls(case, _arrays(facts), facts, lineage, steps, blobs)
 
     def advanced(
         self,
@@ -66,14 +75,14 @@ class Chain:
         graph = case.graph
         dirty = stale(self.case.graph, graph, changed)
         if not dirty or len(dirty) == len(graph.nodes):
-            return Chain.profiled(case, lineage, pool, steps=steps)
+            return Chain.profiled(case, lineage, pool, steps=steps, blobs=self.blobs)
         cone, blobs = cut(case, dirty, self.values)
-        fresh = _recorded(cone, blobs, pool)
+        fresh = _recorded(cone, {**self.blobs, **blobs}, pool)
         clean = graph.types.keys() - cone.graph.by_name.keys()
         facts = {name: one for name, one in self.facts.items() if name in clean}
         made = cone.graph.by_name.keys() | graph.input_by_name.keys()
         facts |= {name: one for name, one in fresh.items() if name in made}
-        return Chain(case, _arrays(facts), facts, lineage, steps)
+        return Chain(case, _arrays(facts), facts, lineage, steps, self.blobs)
 
     def windowed(
         self, case: Case, changed: tuple[str, ...], site: Site, options: Options
@@ -101,9 +110,15 @@ class Chain:
             limit=max(len(names), 2),
         )
         if not around:
-            return window, blobs, window.graph
+            return window, {**self._stored(window.graph), **blobs}, window.graph
         before, entering = cut(self.case, around, self.values)
-        return window, {**entering, **blobs}, before.graph
+        stored = self._stored(window.graph) | self._stored(before.graph)
+        return window, {**stored, **entering, **blobs}, before.graph
+
+    def _stored(self, graph: Graph) -> dict[str, Array]:
+        """The blobs of the seed that a graph's inputs refer to."""
+        digests = (one.init.digest for one in graph.inputs if isinstance(one.init, StoredBlob))
+        return {digest: self.blobs[digest] for digest in digests if digest in self.blobs}
 
 
 def _recorded(case: Case, blobs: Mapping[str, Array], pool: Pool) -> Mapping[str, Answer]:

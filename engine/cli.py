@@ -21,6 +21,7 @@ from engine.executors.modes import mode_named
 from engine.executors.outcome import Array
 from engine.executors.pool import Pool
 from engine.explain import explained
+from engine.importation import WEIGHTS, Difference, Imported, compared, imported, read
 from engine.ir.case import Case
 from engine.ir.codec import load_case, save_case
 from engine.ir.text import print_case
@@ -31,7 +32,8 @@ from engine.ops.typing import check_types
 from engine.options import PRESETS, Options
 from engine.runfolder import RunFolder
 from engine.script import write_script
-from engine.seeds import SEEDS
+from engine.seeds import SEEDS, seed_digest
+from engine.seeds.importing import unmapped
 from engine.selection import POLICIES
 from engine.trial import Bench, Trial, failed_with, referenced_modes
 
@@ -65,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="flowmut", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_run(commands)
+    _add_import(commands)
     for name, command, text in (
         ("replay", _replay, "run a case and show what every mode answers"),
         ("judge", _judge, "run a case and rule over it (exit code 1: it fails)"),
@@ -97,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     text = "mutate a seed, run its mutants, minimise what fails; resumable"
     run = commands.add_parser("run", help=text, description=text)
-    run.add_argument("--seed", required=True, help=f"one of: {', '.join(SEEDS)}")
+    run.add_argument("--seed", required=True, help=f"a case file, or one of: {', '.join(SEEDS)}")
     run.add_argument("--preset", choices=sorted(PRESETS), help="defaults for the options below")
     run.add_argument("--rounds", type=int, help="how many rounds (default 60)")
     run.add_argument("--modes", type=_names, help="comma-separated; see `flowmut modes`")
@@ -113,6 +116,26 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     run.set_defaults(command=_run)
 
 
+def _add_import(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    text = "make a seed of a PyTorch model and check it against the original"
+    one = commands.add_parser("import", help=text, description=f"{text}; runs the model's code")
+    one.add_argument("source", metavar="SOURCE", help="module:factory, or a .pt2 file")
+    one.add_argument("--name", required=True, help="of the seed: letters, digits, underscores")
+    one.add_argument("--out", type=Path, help="the case file (default NAME.flow)")
+    one.add_argument("--python", type=Path, help="interpreter with the model (default: this one)")
+    one.add_argument("--search", type=Path, action="append", default=[], help="folder of modules")
+    one.add_argument("--batch", type=int, help="asked of the factory")
+    one.add_argument(
+        "--weights",
+        choices=WEIGHTS,
+        default="measured",
+        help="drawn with the mean and spread of the model's own (default), drawn by their use, or"
+        " the model's own, in a file beside the case",
+    )
+    one.add_argument("--json", action="store_true", help="print JSON")
+    one.set_defaults(command=_import)
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(one.strip() for one in text.split(",") if one.strip())
 
@@ -121,7 +144,7 @@ def _names(text: str) -> tuple[str, ...]:
 def _run(given: argparse.Namespace) -> int:
     options = _options(given)
     place = given.out or Path(
-        "var", "runs", f"{options.seed}-{options.policy}-{options.random_seed}"
+        "var", "runs", f"{Path(options.seed).stem}-{options.policy}-{options.random_seed}"
     )
     folder = RunFolder.open(place, options)
     checkpoint, graph_text = folder.checkpoint()
@@ -155,7 +178,8 @@ def _options(given: argparse.Namespace) -> Options:
         value = getattr(given, name)
         if value is not None:
             wanted[name] = value
-    return Options(seed=given.seed, random_seed=given.random_seed, **wanted)  # type: ignore[arg-type]
+    wanted |= {"random_seed": given.random_seed, "seed_digest": seed_digest(given.seed)}
+    return Options(seed=given.seed, **wanted)  # type: ignore[arg-type]
 
 
 def _progress() -> Progress:
@@ -262,6 +286,52 @@ def _minimise(given: argparse.Namespace) -> int:
         print(print_case(small))
         console.print(f"{out} and {script_path}", highlight=False)
     return 0
+
+
+# --------------------------------------------------------------------------------------- import
+def _import(given: argparse.Namespace) -> int:
+    _say(f"exporting {given.source}")
+    source = read(
+        given.source,
+        interpreter=given.python or Path(sys.executable),
+        search=given.search,
+        batch=given.batch,
+    )
+    missing = unmapped(source.exported)
+    if missing:
+        rows: list[dict[str, object]] = [
+            {"operator": target, "calls": count} for target, count in missing.most_common()
+        ]
+        _print(rows, as_json=given.json)
+        console.print(f"[red]flowmut:[/] {len(missing)} operators of the model have no counterpart")
+        return 2
+    _say(f"mapping {len(source.exported['nodes'])} calls")
+    found = imported(source, name=given.name, weights=given.weights)
+    with Pool(on_status=_say) as pool:
+        _say("checking against the original")
+        checks = compared(source, found, pool)
+    agrees = checks[0].agrees
+    out = given.out or Path(f"{given.name}.flow")
+    if agrees:
+        save_case(out, found.case, found.blobs)
+    if given.json:
+        print(json.dumps(found.report() | {"checks": [one.report() for one in checks]}))
+    else:
+        _show_import(found, checks)
+    where = str(out) if agrees else "not written: it does not compute what the original does"
+    console.print(where, highlight=False, soft_wrap=True)
+    return 0 if agrees else 1
+
+
+def _show_import(found: Imported, checks: Sequence[Difference]) -> None:
+    report = found.report()
+    operators = report.pop("operators")
+    assert isinstance(operators, dict)
+    _print([{"operator": name, "calls": count} for name, count in operators.items()], as_json=False)
+    for name, value in report.items():
+        print(f"{name}: {_cell(value)}")
+    for check in checks:
+        print(check.text)
 
 
 # ------------------------------------------------------------------------------------- listings

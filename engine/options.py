@@ -9,7 +9,7 @@ from engine.executors.modes import MODES
 from engine.executors.pool import GIB
 from engine.mutators.spec import POOLS
 from engine.ops.spec import OPS
-from engine.seeds import seed_named
+from engine.seeds import seed_digest, seed_scale
 from engine.selection import policy
 
 __all__ = ["PRESETS", "Options", "address_space"]
@@ -19,13 +19,14 @@ __all__ = ["PRESETS", "Options", "address_space"]
 class Options:
     """What a campaign is asked to do.
 
-    `pool`: which mutators may be tried ("full", "CG": ideas of the computation graph, "TFG": ideas
-    of the flow through it). `ops`: operators of which every mutation must involve one (see
-    `engine.candidates`); none for any. `window`: greatest number of nodes that are run for one
-    mutant. `stack`: greatest number of mutations in one mutant. `costly_share`: share of the rounds
-    that also run modes marked costly (inductor); they are screened by the cheaper compiled modes
-    first. `chain_nodes`: how far a chain may outgrow its seed before it starts again from it.
-    `minimise_seconds`: budget of one minimisation.
+    `seed`: a shipped one, or the path of a case file. `seed_digest`: of the file that is meant, ""
+    for whatever it holds. `pool`: which mutators may be tried ("full", "CG": ideas of the
+    computation graph, "TFG": ideas of the flow through it). `ops`: operators of which every
+    mutation must involve one (see `engine.candidates`); none for any. `window`: greatest number of
+    nodes that are run for one mutant. `stack`: greatest number of mutations in one mutant.
+    `costly_share`: share of the rounds that also run modes marked costly (inductor); they are
+    screened by the cheaper compiled modes first. `chain_nodes`: how far a chain may outgrow its
+    seed before it starts again from it. `minimise_seconds`: budget of one minimisation.
     """
 
     seed: str
@@ -46,6 +47,7 @@ class Options:
     costly_share: float = 0.3
     chain_nodes: int = 40
     minimise_seconds: float = 60.0
+    seed_digest: str = ""
 
     def __post_init__(self) -> None:
         unknown = [mode for mode in self.modes if mode not in MODES]
@@ -60,7 +62,11 @@ class Options:
         strange = [one for one in self.ops if one not in OPS]
         if strange:
             raise BadInput("operator", seen=repr(strange[0]), expected="one of `flowmut ops`")
-        seed_named(self.seed)
+        seed_scale(self.seed)
+        if self.seed_digest not in ("", found := seed_digest(self.seed)):
+            raise BadInput(
+                f"seed {self.seed}", seen=f"content {found[:12]}", expected=self.seed_digest[:12]
+            )
         policy(self.policy)
 
 
@@ -73,4 +79,4 @@ PRESETS: dict[str, dict[str, object]] = {
 
 def address_space(seed: str) -> int:
     """Bytes that a worker may map for a seed: models at full scale carry their weights."""
-    return (16 if seed_named(seed).scale == "full" else 4) * GIB
+    return (16 if seed_scale(seed) == "full" else 4) * GIB

@@ -1,7 +1,8 @@
 """Seeds: the models that are mutated, shipped as text; `load_seed(name)` reads one.
 
 Weights are generated from their initialisers, so a shipped seed needs neither the package that
-defined the model nor a download. `importing` brings further models in.
+defined the model nor a download. `importing` brings further models in, as files: a campaign also
+starts from the path of a case file (`.flow`) with its blobs beside it.
 """
 
 from __future__ import annotations
@@ -10,13 +11,27 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from engine.errors import BadInput
+from engine.errors import BadInput, EngineError
 from engine.ir.case import Case
+from engine.ir.codec import load_case
+from engine.ir.digest import case_digest
 from engine.ir.graph import Graph
 from engine.ir.text import parse_case
 from engine.ir.types import Dense
+from engine.ir.values import Array
+from engine.ops.typing import check_types
 
-__all__ = ["SEEDS", "Seed", "load_seed", "parameter_count", "seed_named", "trainable_count"]
+__all__ = [
+    "SEEDS",
+    "Seed",
+    "load_seed",
+    "load_start",
+    "parameter_count",
+    "seed_digest",
+    "seed_named",
+    "seed_scale",
+    "trainable_count",
+]
 
 DATA = Path(__file__).parent / "data"
 
@@ -232,6 +247,49 @@ def load_seed(name: str) -> Case:
     """The case of a shipped seed, with the plain plan: one call, values and state compared."""
     seed = seed_named(name)
     return parse_case(seed.file.read_text(encoding="utf-8"))
+
+
+def load_start(seed: str) -> tuple[Case, dict[str, Array]]:
+    """The case that a campaign starts from and its blobs: a shipped seed, or a case file.
+
+    Raises `BadInput` for a name that is neither, and for a file that cannot be read.
+    """
+    if not _is_file(seed):
+        return load_seed(seed), {}
+    case, blobs = load_case(Path(seed))
+    try:
+        check_types(case.graph)
+    except EngineError as fault:
+        raise BadInput(f"case {seed}", seen=fault, expected="types that fit the calls") from fault
+    return case, blobs
+
+
+def seed_digest(seed: str) -> str:
+    """What tells one content of a case file from another; "" for a shipped seed."""
+    return case_digest(_text_of(seed)) if _is_file(seed) else ""
+
+
+def seed_scale(seed: str) -> str:
+    """ "full" or "compact": a case file is full where its weights are those of a large model."""
+    if not _is_file(seed):
+        return seed_named(seed).scale
+    return "full" if parameter_count(_text_of(seed).graph) > _MOST_COMPACT else "compact"
+
+
+_MOST_COMPACT = 5_000_000
+"""Parameters that a worker of the usual address space holds beside what it computes."""
+
+
+def _is_file(seed: str) -> bool:
+    return seed not in SEEDS and seed.endswith(".flow")
+
+
+def _text_of(seed: str) -> Case:
+    """The case of a file without its blobs."""
+    try:
+        return parse_case(Path(seed).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as fault:
+        raise BadInput(f"seed {seed}", seen=fault, expected="a readable case file") from fault
 
 
 def parameter_count(graph: Graph) -> int:

@@ -6,12 +6,13 @@ tuple of names for several results). What computes nothing in evaluation mode an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from engine.errors import BadInput
-from engine.ir.graph import Attr
-from engine.ir.types import Tuple
+from engine.ir.graph import Attr, Formula, Input
+from engine.ir.types import Dense, Tuple
 from engine.ops.shape import only_splits, resolved
 from engine.seeds.building import AtenCall, Builder, Named
 
@@ -105,6 +106,74 @@ def matmul(graph: Builder, call: AtenCall) -> Named:
     return graph.emit("matmul", [call.value(0, "self"), call.value(1, "other")])
 
 
+def addmm(graph: Builder, call: AtenCall) -> Named:
+    """Written out where the first operand is a vector of biases, which it is in a linear layer."""
+    x, a, b = (call.value(at, name) for at, name in enumerate(("self", "mat1", "mat2")))
+    scales = {name: call.at(99, name, 1) for name in ("alpha", "beta")}
+    if len(graph.shape(x)) == 1 and set(scales.values()) == {1}:
+        return graph.emit("add", [graph.emit("matmul", [a, b]), x])
+    return graph.emit("addmm", [x, a, b], **scales)
+
+
+def convolution(op: str) -> Row:
+    """Of one axis, or transposed; the places of the arguments are told by their names."""
+    names = _TRANSPOSED if "transpose" in op else _PLAIN
+
+    def row(graph: Builder, call: AtenCall) -> Named:
+        operands = [call.value(0, "input"), call.value(1, "weight"), call.maybe(2, "bias")]
+        attrs = {
+            name: int(call.at(at, name, default))
+            if name == "groups"
+            else _pair(call, at, name, default)
+            for at, (name, default) in enumerate(names.items(), 3)
+        }
+        return graph.emit(op, operands, **attrs)
+
+    return row
+
+
+_PLAIN = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
+_TRANSPOSED = {"stride": 1, "padding": 0, "output_padding": 0, "groups": 1, "dilation": 1}
+
+
+def attention(graph: Builder, call: AtenCall) -> Named:
+    """Written out, since every mode of both frameworks can run that; a mutation may fuse it."""
+    q, k, v = (call.value(at, name) for at, name in enumerate(("query", "key", "value")))
+    if call.at(4, "dropout_p", 0.0):
+        raise BadInput(f"{call.target} {call.name}", seen="dropout", expected="evaluation")
+    if bool(call.at(99, "enable_gqa", False)):
+        k, v = (_heads(graph, one, graph.shape(q)[-3]) for one in (k, v))
+    features = graph.shape(q)[-1]
+    scale = call.at(99, "scale")
+    scale = features**-0.5 if scale is None else float(scale)
+    turned = graph.emit("transpose", [k], dim0=-2, dim1=-1)
+    scores = graph.emit("mul_scalar", [graph.emit("matmul", [q, turned])], value=scale)
+    mask = call.maybe(3, "attn_mask")
+    if mask is None and bool(call.at(5, "is_causal", False)):
+        mask = _causal(graph, graph.shape(scores)[-2:])
+    if mask is not None and graph.dense(mask).dtype == "bool":
+        hidden = graph.emit("logical_not", [mask])
+        scores = graph.emit("masked_fill", [scores, hidden], value=-math.inf)
+    elif mask is not None:
+        scores = graph.emit("add", [scores, mask])
+    return graph.emit("matmul", [graph.emit("softmax", [scores], dim=-1), v])
+
+
+def _heads(graph: Builder, x: str, heads: int) -> str:
+    """Each head of keys or values as often as queries share it."""
+    times = heads // graph.shape(x)[-3]
+    return x if times == 1 else graph.emit("repeat_interleave", [x], repeats=times, dim=-3)
+
+
+def _causal(graph: Builder, shape: tuple[int, ...]) -> str:
+    """The table of who may see whom, one for each shape."""
+    name = f"causal_mask_{shape[0]}x{shape[1]}"
+    if name not in graph.types:
+        table = Formula("causal_mask", (("masked", 0.0), ("visible", 1.0)))
+        graph.declare(Input(name, Dense("bool", shape), role="constant", init=table))
+    return name
+
+
 def bmm(graph: Builder, call: AtenCall) -> Named:
     return graph.emit("bmm", [call.value(0, "self"), call.value(1, "mat2")])
 
@@ -130,6 +199,30 @@ def softmax(graph: Builder, call: AtenCall) -> Named:
     return graph.emit("softmax", [x], dim=int(call.at(1, "dim")))
 
 
+def log_softmax(graph: Builder, call: AtenCall) -> Named:
+    x = _as_dtype(graph, call.value(0, "self"), call.dtype(2, "dtype"))
+    return graph.emit("log_softmax", [x], dim=int(call.at(1, "dim")))
+
+
+def rms_norm(graph: Builder, call: AtenCall) -> Named:
+    x, eps = call.value(0, "input"), call.at(3, "eps")
+    if eps is None:
+        raise BadInput(f"{call.target} {call.name}", seen="no eps", expected="one in the module")
+    axes = len(call.integers(1, "normalized_shape"))
+    return graph.emit("rms_norm", [x, call.maybe(2, "weight")], axes=axes, eps=float(eps))
+
+
+def elu(graph: Builder, call: AtenCall) -> Named:
+    if (call.at(2, "scale", 1), call.at(3, "input_scale", 1)) != (1, 1):
+        raise BadInput(f"{call.target} {call.name}", seen="a scale", expected="none")
+    return graph.emit("elu", [call.value(0, "self")], alpha=float(call.at(1, "alpha", 1.0)))
+
+
+def softplus(graph: Builder, call: AtenCall) -> Named:
+    attrs = {"beta": call.at(1, "beta", 1.0), "threshold": call.at(2, "threshold", 20.0)}
+    return graph.emit("softplus", [call.value(0, "self")], **attrs)
+
+
 def vector_norm(graph: Builder, call: AtenCall) -> Named:
     return graph.emit(
         "vector_norm",
@@ -146,7 +239,7 @@ def power(graph: Builder, call: AtenCall) -> Named:
 
 # ------------------------------------------------------------------------------ dtype and views
 def cast(graph: Builder, call: AtenCall) -> Named:
-    place = 1 if call.target == "aten.to.dtype" else 99
+    place = {"aten.to.dtype": 1, "aten.to.device": 2}.get(call.target, 99)
     return _as_dtype(graph, call.value(0, "self"), call.dtype(place, "dtype"))
 
 
@@ -260,6 +353,33 @@ def repeat(graph: Builder, call: AtenCall) -> Named:
     return graph.emit("tile", [call.value(0, "self")], dims=call.integers(1, "repeats"))
 
 
+def squeeze(graph: Builder, call: AtenCall) -> Named:
+    """Axes of extent 1 vanish, the last one first; others stay."""
+    found = call.value(0, "self")
+    rank = len(graph.shape(found))
+    given = call.integers(1, "dim") if call.at(1, "dim") is not None else range(rank)
+    for dim in sorted((one % rank for one in given), reverse=True):
+        if graph.shape(found)[dim] == 1:
+            found = graph.emit("squeeze", [found], dim=dim)
+    return found
+
+
+def unflatten(graph: Builder, call: AtenCall) -> Named:
+    x, dim = call.value(0, "self"), int(call.at(1, "dim"))
+    return graph.emit("unflatten", [x], dim=dim, sizes=call.integers(2, "sizes"))
+
+
+def turned(graph: Builder, call: AtenCall) -> Named:
+    """`t`: a vector stays what it is."""
+    x = call.value(0, "self")
+    return x if len(graph.shape(x)) < 2 else graph.emit("transpose", [x], dim0=0, dim1=1)
+
+
+def movedim(graph: Builder, call: AtenCall) -> Named:
+    source, target = int(call.at(1, "source")), int(call.at(2, "destination"))
+    return graph.emit("movedim", [call.value(0, "self")], source=source, to=target)
+
+
 def roll(graph: Builder, call: AtenCall) -> Named:
     """One node for each axis."""
     found = call.value(0, "self")
@@ -289,6 +409,14 @@ def items(graph: Builder, whole: str) -> Named:
 def split(graph: Builder, call: AtenCall) -> Named:
     x, dim = call.value(0, "self"), int(call.at(2, "dim", 0))
     return items(graph, graph.emit("split", [x], sizes=call.integers(1, "split_sizes"), dim=dim))
+
+
+def split_evenly(graph: Builder, call: AtenCall) -> Named:
+    """Parts of one size, the last of which may be smaller."""
+    x, size, dim = call.value(0, "self"), int(call.at(1, "split_size")), int(call.at(2, "dim", 0))
+    extent = graph.shape(x)[dim]
+    sizes = tuple(min(size, extent - start) for start in range(0, extent, size))
+    return items(graph, graph.emit("split", [x], sizes=sizes, dim=dim))
 
 
 def chunk(graph: Builder, call: AtenCall) -> Named:
@@ -330,12 +458,28 @@ def getitem(graph: Builder, call: AtenCall) -> Named:
 
 # ------------------------------------------------------------------------------------- indexing
 def index(graph: Builder, call: AtenCall) -> Named:
-    """x[i] with one vector of positions along the first axis."""
-    places = call.at(1, "indices")
-    if len(places) != 1 or places[0] is None:
-        raise BadInput(f"{call.target} {call.name}", seen=places, expected="one tensor of indices")
-    (place,) = call.values(1, "indices")
-    return graph.emit("index_select", [call.value(0, "self"), place], dim=0)
+    """x[i] along the first axis, by positions of any shape, or x[i, j] by two vectors."""
+    x, places = call.value(0, "self"), call.at(1, "indices")
+    found = call.values(1, "indices")
+    whole = [graph.dense(one).dtype.startswith(("int", "uint")) for one in found]
+    if None in places or not all(whole) or len(found) > 2:
+        raise BadInput(
+            f"{call.target} {call.name}", seen=places, expected="one or two tensors of positions"
+        )
+    if len(found) == 1:
+        (place,) = found
+        shape = graph.shape(place)
+        if len(shape) == 1:
+            return graph.emit("index_select", [x, place], dim=0)
+        flat = graph.emit("reshape", [place], shape=(-1,))
+        rows = graph.emit("index_select", [x, flat], dim=0)
+        return graph.emit("reshape", [rows], shape=(*shape, *graph.shape(x)[1:]))
+    first, second = found
+    if len(graph.shape(first)) != 1 or graph.shape(first) != graph.shape(second):
+        raise BadInput(f"{call.target} {call.name}", seen=places, expected="two vectors")
+    start = graph.emit("mul_scalar", [first], value=graph.shape(x)[1])
+    rows = graph.emit("flatten", [x], start_dim=0, end_dim=1)
+    return graph.emit("index_select", [rows, graph.emit("add", [start, second])], dim=0)
 
 
 def gather(graph: Builder, call: AtenCall) -> Named:
@@ -484,8 +628,62 @@ def masked_fill(op: str) -> Row:
     return row
 
 
-def zeros_like(graph: Builder, call: AtenCall) -> Named:
-    return graph.emit("zeros_like", [call.value(0, "self")], dtype=call.dtype(99, "dtype"))
+def compare_two(op: str) -> Row:
+    return lambda graph, call: graph.emit(op, [call.value(0, "self"), call.value(1, "other")])
+
+
+def masked_fill_tensor(graph: Builder, call: AtenCall) -> Named:
+    """By a tensor without axes: what is masked takes it, all else stays."""
+    x, mask, value = (call.value(at, name) for at, name in enumerate(("self", "mask", "value")))
+    return graph.emit("where", [value, x, mask])
+
+
+def where(graph: Builder, call: AtenCall) -> Named:
+    mask = call.value(0, "condition")
+    x, y = (call.value(at, name) for at, name in ((1, "self"), (2, "other")))
+    dtypes = graph.dense(x).dtype, graph.dense(y).dtype
+    if dtypes[0] != dtypes[1]:
+        x, y = (_as_dtype(graph, one, _joined(dtypes)) for one in (x, y))
+    return graph.emit("where", [x, y, mask])
+
+
+def where_scalar(graph: Builder, call: AtenCall) -> Named:
+    """A number where the condition does not hold."""
+    operands = [call.value(1, "self"), call.value(0, "condition")]
+    return graph.emit("where_scalar", operands, value=float(call.number(2, "other")))
+
+
+def filled_like(op: str) -> Row:
+    return lambda graph, call: graph.emit(
+        op, [call.value(0, "self")], dtype=call.dtype(99, "dtype")
+    )
+
+
+def logical(op: str) -> Row:
+    """Of truths; what `&`, `|` and `~` are on them."""
+
+    def row(graph: Builder, call: AtenCall) -> Named:
+        names = ("self", "other")[: 1 if op == "logical_not" else 2]
+        operands = [call.value(at, name) for at, name in enumerate(names)]
+        strange = [graph.dense(one).dtype for one in operands if graph.dense(one).dtype != "bool"]
+        if strange and call.target.startswith("aten.bitwise"):
+            raise BadInput(f"{call.target} {call.name}", seen=strange[0], expected="bool")
+        return graph.emit(op, [_as_dtype(graph, one, "bool") for one in operands])
+
+    return row
+
+
+def cumsum(graph: Builder, call: AtenCall) -> Named:
+    """Of whole numbers in int64, as PyTorch does it."""
+    x = call.value(0, "self")
+    dtype = call.dtype(99, "dtype")
+    if dtype is None and not graph.dense(x).dtype.startswith(("float", "bfloat", "complex")):
+        dtype = "int64"
+    return graph.emit("cumsum", [_as_dtype(graph, x, dtype)], dim=int(call.at(1, "dim")))
+
+
+def type_as(graph: Builder, call: AtenCall) -> Named:
+    return _as_dtype(graph, call.value(0, "self"), graph.dense(call.value(1, "other")).dtype)
 
 
 def baddbmm(graph: Builder, call: AtenCall) -> Named:
@@ -537,12 +735,23 @@ ATEN: Mapping[str, Row] = {
     "aten.sin.default": unary("sin"),
     "aten.cos.default": unary("cos"),
     "aten.abs.default": unary("abs"),
+    "aten.erf.default": unary("erf"),
+    "aten.floor.default": unary("floor"),
+    "aten.reciprocal.default": unary("reciprocal"),
+    "aten.maximum.default": compare_two("maximum"),
+    "aten.minimum.default": compare_two("minimum"),
+    "aten.cumsum.default": cumsum,
     # products
     "aten.linear.default": linear,
     "aten.conv2d.default": conv2d,
     "aten.conv2d.padding": conv2d,
     "aten.matmul.default": matmul,
+    "aten.conv1d.default": convolution("conv1d"),
+    "aten.conv_transpose1d.default": convolution("conv_transpose1d"),
+    "aten.conv_transpose2d.input": convolution("conv_transpose2d"),
     "aten.bmm.default": bmm,
+    "aten.addmm.default": addmm,
+    "aten.scaled_dot_product_attention.default": attention,
     "aten.embedding.default": embedding,
     # reductions and norms
     "aten.mean.dim": reduction("mean"),
@@ -550,6 +759,9 @@ ATEN: Mapping[str, Row] = {
     "aten.linalg_vector_norm.default": vector_norm,
     "aten.layer_norm.default": layer_norm,
     "aten.softmax.int": softmax,
+    "aten.log_softmax.int": log_softmax,
+    "aten.rms_norm.default": rms_norm,
+    "aten.amax.default": reduction("amax"),
     # activations
     "aten.gelu.default": gelu,
     "aten.silu.default": unary("silu"),
@@ -558,6 +770,11 @@ ATEN: Mapping[str, Row] = {
     "aten.tanh.default": unary("tanh"),
     "aten.leaky_relu.default": leaky_relu,
     "aten.hardsigmoid.default": unary("hardsigmoid"),
+    "aten.hardswish.default": unary("hardswish"),
+    "aten.relu6.default": unary("relu6"),
+    "aten.mish.default": unary("mish"),
+    "aten.elu.default": elu,
+    "aten.softplus.default": softplus,
     # limits
     "aten.clamp.default": clamp,
     "aten.clamp_min.default": clamp,
@@ -580,6 +797,7 @@ ATEN: Mapping[str, Row] = {
     "aten.argmax.default": argmax,
     # several results
     "aten.split_with_sizes.default": split,
+    "aten.split.Tensor": split_evenly,
     "aten.chunk.default": chunk,
     "aten.unbind.int": unbind,
     "aten.max.dim": max_along,
@@ -588,17 +806,31 @@ ATEN: Mapping[str, Row] = {
     "aten.einsum.default": einsum,
     "aten.baddbmm.default": baddbmm,
     # masks
-    "aten.lt.Scalar": compare("lt"),
-    "aten.ne.Scalar": compare("ne"),
+    **{f"aten.{one}.Scalar": compare(one) for one in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{f"aten.{one}.Tensor": compare_two(one) for one in ("eq", "ne", "lt", "le", "gt", "ge")},
+    "aten.masked_fill.Tensor": masked_fill_tensor,
+    "aten.where.self": where,
+    "aten.where.ScalarOther": where_scalar,
+    "aten.ones_like.default": filled_like("ones_like"),
+    "aten.logical_not.default": logical("logical_not"),
+    "aten.bitwise_not.default": logical("logical_not"),
+    "aten.logical_and.default": logical("logical_and"),
+    "aten.bitwise_and.Tensor": logical("logical_and"),
+    "aten.__and__.Tensor": logical("logical_and"),
+    "aten.logical_or.default": logical("logical_or"),
+    "aten.bitwise_or.Tensor": logical("logical_or"),
+    "aten.__or__.Tensor": logical("logical_or"),
     "aten.masked_fill.Scalar": masked_fill("masked_fill"),
     "aten.masked_fill_.Scalar": masked_fill("masked_fill_"),
-    "aten.zeros_like.default": zeros_like,
+    "aten.zeros_like.default": filled_like("zeros_like"),
     # in place
     "aten.relu_.default": in_place("relu_", "self"),
     "aten.add_.Tensor": in_place("add_", "self other"),
     # dtype and views
     "aten.to.dtype": cast,
     "aten.to.dtype_layout": cast,
+    "aten.to.device": cast,
+    "aten.type_as.default": type_as,
     "aten.view.default": view,
     "aten.reshape.default": reshape,
     "aten.contiguous.default": unary("contiguous"),
@@ -611,6 +843,12 @@ ATEN: Mapping[str, Row] = {
     "aten.permute.default": permute,
     "aten.transpose.int": transpose,
     "aten.unsqueeze.default": unsqueeze,
+    "aten.squeeze.default": squeeze,
+    "aten.squeeze.dim": squeeze,
+    "aten.squeeze.dims": squeeze,
+    "aten.t.default": turned,
+    "aten.movedim.int": movedim,
+    "aten.unflatten.int": unflatten,
     "aten.flatten.using_ints": flatten,
     "aten.slice.Tensor": sliced,
     "aten.select.int": select,

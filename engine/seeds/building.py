@@ -9,10 +9,11 @@ from typing import Any
 
 from engine.errors import BadInput, ConstraintViolated
 from engine.ir.graph import Attr, Input, Node
+from engine.ir.text import RESERVED
 from engine.ir.types import Dense, Type
 from engine.ops.typing import retype_node
 
-__all__ = ["AtenCall", "Builder", "Named"]
+__all__ = ["AtenCall", "Builder", "Named", "value_name"]
 
 Named = str | tuple[str, ...]
 _UNTYPED = Dense("float32", ())
@@ -96,6 +97,12 @@ def _values(value: Any) -> list[str]:
     return [name for one in value for name in _values(one)] if isinstance(value, list) else []
 
 
+def value_name(path: str) -> str:
+    """A dotted path of a module as a name that a value may have: `0.weight` is `m0_weight`."""
+    name = path.replace(".", "_")
+    return f"m{name}" if name[:1].isdigit() or name in RESERVED else name
+
+
 @dataclass
 class Builder:
     """A graph in the making.
@@ -158,5 +165,5 @@ class Builder:
             if path == prefix.rstrip("."):
                 return ""
             if path.startswith(prefix):
-                return path[len(prefix) :].replace(".", "_")
-        return path.replace(".", "_")
+                return value_name(path[len(prefix) :])
+        return value_name(path)

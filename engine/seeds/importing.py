@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,7 +19,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from engine.errors import BadInput, InvalidGraph
-from engine.ir.graph import Attr, Formula, Graph, Init, Input, Literal, Random
+from engine.ir.digest import blob_digest
+from engine.ir.graph import Attr, Formula, Graph, Init, Input, Literal, Random, StoredBlob
 from engine.ir.types import Dense
 from engine.ir.values import Array
 from engine.ops.spec import OPS
@@ -27,7 +29,7 @@ from engine.seeds.aten import ATEN
 from engine.seeds.building import AtenCall, Builder
 from engine.seeds.constants import recognised, shape_of
 
-__all__ = ["Initialise", "Parameter", "export", "import_graph", "measured", "sane"]
+__all__ = ["Initialise", "Parameter", "export", "import_graph", "measured", "sane", "unmapped"]
 
 EXPORTER = Path(__file__).parents[1] / "executors" / "worker" / "import_torch.py"
 
@@ -62,17 +64,20 @@ def export(
     arrays: Path | None = None,
     search: Sequence[Path] = (),
     batch: int | None = None,
+    answers: bool = False,
     deadline: float = 600.0,
 ) -> Mapping[str, Any]:
-    """Run the exporter on "module:factory" in an interpreter that has torch; its JSON answer.
+    """Run the exporter on a source in an interpreter that has torch; its JSON answer.
 
-    `search` goes in front of the module search path. `batch`: asked of the factory. `deadline` in
-    seconds. Raises `BadInput` with
+    `factory`: "module:factory" or the path of a .pt2 file. `search` goes in front of the module
+    search path. `batch`: asked of the factory. `answers`: `arrays` gets the weights, the example
+    inputs and the outputs to them, too. `deadline` in seconds. Raises `BadInput` with
     the end of the interpreter's standard error where no answer came.
     """
     command = [str(interpreter), "-c", _BOOT, str(EXPORTER), *map(str, search), "--", factory]
     command += ["--arrays", str(arrays)] if arrays else []
     command += ["--batch", str(batch)] if batch else []
+    command += ["--weights", "--answers"] if answers else []
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=deadline, check=False
@@ -86,12 +91,22 @@ def export(
             f"export of {factory}", seen="no answer", expected=f"one within {deadline:.0f} s"
         ) from None
     if done.returncode:
-        tail = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
-        raise BadInput(
-            f"export of {factory}", seen=tail[0], expected="a factory whose module exports"
-        )
+        said = _said(done.stderr) or f"exit status {done.returncode}"
+        raise BadInput(f"export of {factory}", seen=said, expected="a model that exports")
     answer: Mapping[str, Any] = json.loads(done.stdout)
     return answer
+
+
+def _said(stderr: str) -> str:
+    """The errors at the end of a traceback; `torch.export.load` logs the one that tells why."""
+    lines = stderr.strip().splitlines()
+    errors = [one[at:] for one in lines if (at := _error_at(one)) >= 0]
+    return "; ".join(dict.fromkeys(errors[-2:])) or "".join(lines[-1:])
+
+
+def _error_at(line: str) -> int:
+    found = re.search(r"\b[A-Z]\w*(Error|Exception): ", line)
+    return found.start() if found else -1
 
 
 # The exporter's own folder must not be searched: its siblings would hide packages of their names.
@@ -155,6 +170,7 @@ def import_graph(
     arrays: Mapping[str, Array] | None = None,
     counted: Sequence[str] = (),
     batch: int | None = None,
+    blobs: MutableMapping[str, Array] | None = None,
 ) -> Graph:
     """The graph of an exported program.
 
@@ -163,7 +179,7 @@ def import_graph(
     exporter knew no formula for. `counted`: formulas whose constants the published count of
     parameters includes; they become weights that are not trained. `batch`: that of the graph, if it
     is not that of the export: an export with a batch that divides no other extent shows which
-    extents grow with it.
+    extents grow with it. `blobs`, where given, gets the constants without a formula, by digest.
     Raises `BadInput` naming every target that has no row.
     """
     _need_rows(exported)
@@ -173,7 +189,7 @@ def import_graph(
         _declare_input(builder, one, (inputs or {}).get(one["given"]))
     image = shape_of(exported["inputs"][0]["shape"]) if exported["inputs"] else None
     weights = [_declare_weight(builder, one, arrays or {}, image) for one in exported["parameters"]]
-    _declare_constants(builder, exported, arrays or {}, image, counted)
+    _declare_constants(builder, exported, arrays or {}, image, counted, blobs)
     for one in exported["nodes"]:
         _import_node(builder, one)
     outputs = tuple(_only(builder.names[one]) for one in exported["outputs"])
@@ -183,8 +199,13 @@ def import_graph(
     return _initialised(graph, weights, initialise)
 
 
+def unmapped(exported: Mapping[str, Any]) -> Counter[str]:
+    """Targets of an exported program that have no row, with how many calls each has."""
+    return Counter(one["target"] for one in exported["nodes"] if one["target"] not in ATEN)
+
+
 def _need_rows(exported: Mapping[str, Any]) -> None:
-    missing = Counter(one["target"] for one in exported["nodes"] if one["target"] not in ATEN)
+    missing = unmapped(exported)
     if missing:
         listed = ", ".join(f"{target} ({count})" for target, count in missing.most_common())
         raise BadInput(
@@ -228,9 +249,13 @@ def _declare_constants(
     arrays: Mapping[str, Array],
     image: tuple[int, int] | None,
     counted: Sequence[str],
+    blobs: MutableMapping[str, Array] | None,
 ) -> None:
     for one in exported["constants"]:
-        init = _described(one, one["name"], arrays, image)
+        init: Init | None = _described(one, one["name"], arrays, image)
+        if init is None and blobs is not None and one["name"] in arrays:
+            init = StoredBlob(blob_digest(arrays[one["name"]]))
+            blobs[init.digest] = arrays[one["name"]]
         if init is None:
             raise BadInput(
                 f"constant {one['name']} {one['dtype']}{one['shape']}",

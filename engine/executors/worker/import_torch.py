@@ -1,10 +1,12 @@
 """Exports a PyTorch module to JSON; runs in the framework's interpreter.
 
-    python import_torch.py MODULE:FACTORY [--arrays FILE.npz] [--weights] [--batch N]
+    python import_torch.py MODULE:FACTORY|FILE.pt2 [--arrays FILE.npz] [--weights] [--answers]
+        [--batch N]
 
 FACTORY takes nothing, or `batch` where it is given, and returns (nn.Module in eval mode,
 {input name: example tensor}). The program is `torch.export(strict=False)`, not decomposed, so that
-linear and softmax stay whole.
+linear and softmax stay whole. FILE.pt2 is what `torch.export.save` wrote; loading one may run code
+of whoever made it.
 What depends on no input and no parameter (position ids, rotary tables, masks) is computed here and
 handed over as a constant; a constant that follows a formula is described by it. The answer is one
 JSON object on standard output; what the module itself prints goes to standard error.
@@ -381,6 +383,22 @@ def example_inputs(program: Any, examples: dict[str, torch.Tensor]) -> list[dict
     return found
 
 
+def answered(values: Any, computed: Any, examples: dict[str, torch.Tensor]) -> dict[str, Any]:
+    """Arrays `input_N` of the examples and `output_N` of what the module answers to them.
+
+    `values`: the outputs as the walk left them; `computed`: the module's own. Both are flattened in
+    the same order, and only what depends on an input or a weight is an output of the graph.
+    """
+    wanted = torch.utils._pytree.tree_leaves(values)
+    flat = torch.utils._pytree.tree_leaves(computed)
+    if len(wanted) != len(flat):
+        raise ValueError(f"the module answers {len(flat)} values, its export {len(wanted)}")
+    found = {f"input_{at}": as_numpy(one) for at, one in enumerate(examples.values())}
+    kept = [one for ref, one in zip(wanted, flat) if isinstance(ref, Ref)]
+    found.update({f"output_{at}": as_numpy(one) for at, one in enumerate(kept)})
+    return found
+
+
 def outputs(values: Any) -> list[str]:
     flat = torch.utils._pytree.tree_leaves(values)
     if any(isinstance(one, torch.Tensor) for one in flat):
@@ -389,14 +407,40 @@ def outputs(values: Any) -> list[str]:
 
 
 # -------------------------------------------------------------------------------------------- main
-def export(factory: Callable[[], Any]) -> tuple[dict[str, Any], dict[str, Any], Any]:
-    """The JSON answer, the arrays of constants without a formula, and the program."""
+def loaded(path: str) -> tuple[Any, dict[str, torch.Tensor], Any]:
+    """What runs the program of a .pt2 file, its example inputs by the names of the graph, and it.
+
+    Raises `ValueError` where the file keeps no example inputs.
+    """
+    program = torch.export.load(path)
+    if program.example_inputs is None:
+        raise ValueError(f"{path} keeps no example inputs, expected a file of torch.export.save")
+    flat = torch.utils._pytree.tree_leaves(program.example_inputs)
+    if not all(isinstance(one, torch.Tensor) for one in flat):
+        raise ValueError(f"an example input of {path} is no tensor, expected tensors")
+    args, kwargs = program.example_inputs
+    module = program.module()
+    names = program.graph_signature.user_inputs
+    return lambda **_: module(*args, **kwargs), dict(zip(map(str, names), flat)), program
+
+
+def made(factory: Callable[[], Any]) -> tuple[Any, dict[str, torch.Tensor], Any]:
+    """The module of a factory, its example inputs and the exported program."""
     module, examples = factory()
     if module.training:
         raise ValueError("the module is in training mode, expected module.eval()")
-    program = torch.export.export(module, (), dict(examples), strict=False)
+    return module, examples, torch.export.export(module, (), dict(examples), strict=False)
+
+
+def export(
+    module: Any, examples: dict[str, torch.Tensor], program: Any, *, answers: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The JSON answer, and the arrays of constants without a formula.
+
+    `answers`: run the module on the examples, too, and add these and its answers to the arrays.
+    """
     exporter = Exporter(program)
-    results = outputs(exporter.walk(program.graph_module, None))
+    values = exporter.walk(program.graph_module, None)
     answer = {
         "format": 1,
         "torch": str(torch.__version__),
@@ -404,24 +448,34 @@ def export(factory: Callable[[], Any]) -> tuple[dict[str, Any], dict[str, Any], 
         "parameters": parameters(program, exporter.arrays),
         "constants": list(exporter.constants.values()),
         "nodes": exporter.nodes,
-        "outputs": results,
+        "outputs": outputs(values),
     }
-    return answer, exporter.arrays, program
+    if answers:
+        with torch.no_grad():
+            exporter.arrays.update(answered(values, module(**examples), examples))
+    return answer, exporter.arrays
 
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description="export a PyTorch module to JSON")
-    parser.add_argument("factory", help="MODULE:FACTORY")
+    parser.add_argument("source", help="MODULE:FACTORY, or a .pt2 file")
     parser.add_argument("--arrays", help="write constants that follow no formula to this .npz")
     parser.add_argument("--weights", action="store_true", help="write the weights there, too")
+    parser.add_argument(
+        "--answers", action="store_true", help="write inputs and outputs there, too"
+    )
     parser.add_argument("--batch", type=int, help="leading extent of the example inputs")
     options = parser.parse_args(arguments)
-    where, _, name = options.factory.partition(":")
     with contextlib.redirect_stdout(sys.stderr):
-        factory = attribute(importlib.import_module(where), name)
-        if options.batch is not None:
-            factory = functools.partial(factory, batch=options.batch)
-        answer, arrays, program = export(factory)
+        if options.source.endswith(".pt2"):
+            module, examples, program = loaded(options.source)
+        else:
+            where, _, name = options.source.partition(":")
+            factory = attribute(importlib.import_module(where), name)
+            if options.batch is not None:
+                factory = functools.partial(factory, batch=options.batch)
+            module, examples, program = made(factory)
+        answer, arrays = export(module, examples, program, answers=options.answers)
         if options.weights:
             for one in answer["parameters"]:
                 arrays[one["names"][0]] = as_numpy(program.state_dict[one["name"]])
