@@ -48,3 +48,21 @@ def strange() -> Built:
 
 def training() -> Built:
     return Masked(), {"x": torch.randn(2, 5, 6)}
+
+
+class Changing(nn.Module):
+    """Computes something else while it is exported."""
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return x * 2 if torch.compiler.is_exporting() else x * 3
+
+
+def changing() -> Built:
+    return Changing().eval(), {"x": torch.randn(3, 3)}
+
+
+def encoder(batch: int = 2) -> Built:
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    module = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+    return module.eval(), {"src": torch.randn(batch, 5, 8)}
