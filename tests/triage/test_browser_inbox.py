@@ -59,6 +59,7 @@ def test_filters_are_chosen_dropped_and_kept_as_a_view(
     page = open_page(browser, live_server)
     page.goto("/triage/")
     page.locator("summary", has_text="Operator").click()
+    expect(page.get_by_label("Find in Operator")).to_be_focused()
     page.keyboard.type("op1")
     options = page.locator(".menu[open] .options label:visible")
     expect(options).to_have_count(5)
