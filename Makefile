@@ -45,7 +45,7 @@ worker: .venv/installed ## start more workers, on this machine or on one of thei
 # Checks and tests -----------------------------------------------------------------------------------------------------
 
 .PHONY: check
-check: .venv/installed ## the quick part of the tests: format, lint, types, contracts, migrations, catalogue, engine
+check: .venv/installed ## the quick part of the tests: format, lint, types, contracts, migrations, catalogue, seeds, engine
 	$(say) "format and lint"
 	@$(PYTHON) -m ruff format --check --quiet .
 	@$(PYTHON) -m ruff check --quiet .
@@ -57,6 +57,8 @@ check: .venv/installed ## the quick part of the tests: format, lint, types, cont
 	@FLOWMUT_LOG_LEVEL=WARNING $(PYTHON) manage.py makemigrations --check --dry-run
 	$(say) "catalogue"
 	@$(PYTHON) scripts/catalogue.py --check
+	$(say) "figures of the seeds"
+	@$(PYTHON) scripts/seeds.py --check
 	$(say) "tests that need no framework"
 	@$(PYTEST) -n $(TEST_PROCESSES) --dist worksteal tests/engine
 

@@ -1,7 +1,7 @@
 """Runs the shipped seeds in every mode and writes how they agree into docs/seeds.md.
 
     python scripts/seeds.py [NAME ...]      run these (default: all that have no figures yet)
-    python scripts/seeds.py --check         whether the table is that of the figures kept
+    python scripts/seeds.py --check         whether table and figures are those of the seeds
 
 Figures are kept in docs/seeds.json, by seed and mode, with the digest of the graph they belong to:
 a run may be stopped at any time and goes on where it was. Full models need up to 8 GB.
@@ -105,6 +105,23 @@ def cell(one: dict[str, Any] | None) -> str:
     return f"{one['difference']:.1e}, {one['seconds']:g} s, {one['gigabytes']:g} GB"
 
 
+def check(figures: Figures) -> int:
+    """Whether the page has these figures, and every figure is of the graph that is shipped."""
+    old = [
+        name
+        for name, kept in figures.items()
+        if {one["graph"] for one in kept.values()} - {digest(load_seed(name).graph)}
+    ]
+    if old:
+        print(f"docs/seeds.json has figures of other graphs: {', '.join(old)}", file=sys.stderr)
+    elif page(figures) != PAGE.read_text(encoding="utf-8"):
+        print("docs/seeds.md is not of docs/seeds.json", file=sys.stderr)
+    else:
+        return 0
+    print("run `python scripts/seeds.py` and commit what it writes", file=sys.stderr)
+    return 1
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="run the shipped seeds in every mode")
     parser.add_argument("names", nargs="*", default=list(SEEDS))
@@ -112,10 +129,7 @@ def main() -> int:
     given = parser.parse_args()
     figures: Figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     if given.check:
-        if page(figures) == PAGE.read_text(encoding="utf-8"):
-            return 0
-        print("docs/seeds.md is not of docs/seeds.json: python scripts/seeds.py", file=sys.stderr)
-        return 1
+        return check(figures)
     with Pool(on_status=lambda text: print(f"  {text}", file=sys.stderr)) as pool:
         for name in given.names:
             kept = figures.setdefault(name, {})
