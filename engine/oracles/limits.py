@@ -72,6 +72,13 @@ def _is_written_in_place(comparison: Comparison, divergence: Divergence) -> bool
     return any(node.writes for node in _nodes_before(comparison, divergence))
 
 
+def _raises_in_place(comparison: Comparison, divergence: Divergence) -> bool:
+    """Whether the call that raised writes in place; where none is named, all of them must."""
+    nodes = comparison.case.graph.nodes
+    blamed = [node for node in nodes if node.name == divergence.node] or nodes
+    return bool(blamed) and all(node.writes for node in blamed)
+
+
 def _is_added_into(comparison: Comparison, divergence: Divergence) -> bool:
     graph = comparison.case.graph
     return any(
@@ -89,6 +96,8 @@ def _overflows(comparison: Comparison, divergence: Divergence) -> bool:
     return overflows_on_the_way(referee.case.graph, referee, needed)
 
 
+_GRAPH_MODE = ("mindspore-graph",)
+_NO_IN_PLACE = "All modes of CPU and GPU with graph mode are not supported in-place operations yet."
 _ACCURACY = "docs.pytorch.org/docs/stable/notes/numerical_accuracy.html"
 
 LIMITS: tuple[KnownLimit, ...] = (
@@ -99,11 +108,21 @@ LIMITS: tuple[KnownLimit, ...] = (
             *(Kind.WRITE_LOST, Kind.VALUES, Kind.NONFINITE),
             *(Kind.GRADIENT, Kind.GRADIENT_NONFINITE),
         ),
-        modes=("mindspore-graph",),
-        says="All modes of CPU and GPU with graph mode are not supported in-place operations yet.",
+        modes=_GRAPH_MODE,
+        says=_NO_IN_PLACE,
         source="mindspore.Tensor, Note",
         expires="2.11",
         holds=_is_written_in_place,
+    ),
+    KnownLimit(
+        name="mindspore: in-place operations may raise in graph mode on CPU",
+        framework="mindspore",
+        kinds=(Kind.RAISES, Kind.DOCUMENTED, Kind.GRADIENT_RAISES),
+        modes=_GRAPH_MODE,
+        says=_NO_IN_PLACE,
+        source="mindspore.Tensor, Note",
+        expires="2.11",
+        holds=_raises_in_place,
     ),
     KnownLimit(
         name="mindspore: index_add adds into its operand",

@@ -662,6 +662,24 @@ plan
 
 
 @pytest.mark.parametrize(
+    ("mode", "node", "failed"),
+    [
+        ("mindspore-graph", "v1", False),
+        ("mindspore-graph", "v0", True),
+        ("mindspore-pynative", "v1", True),
+    ],
+)
+def test_in_place_calls_may_raise_in_graph_mode_on_cpu_and_nothing_else_may(
+    mode: str, node: str, *, failed: bool
+) -> None:
+    case = case_of(WRITTEN)
+    outcomes = right_outcomes(case)
+    outcomes[mode] = raising(mode, "Unsupported op on CPU.", node=node)
+    verdict = ruling(case, outcomes)
+    assert verdict.failed is failed
+
+
+@pytest.mark.parametrize(
     ("wrong", "failed"), [(("torch-eager", "torch-aot"), False), (("torch-aot",), True)]
 )
 def test_nan_before_an_otherwise_binds_the_modes_of_a_framework_only(
