@@ -3,12 +3,13 @@
 from django.contrib import admin
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, URLResolver, include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularAPIView
 from rest_framework.authtoken.views import obtain_auth_token
 from rest_framework.routers import DefaultRouter
 
 from campaigns.api import CampaignViewSet, EnvironmentViewSet, ShardViewSet
 from flowmut_web.account import account_urls
+from flowmut_web.api_page import show_api
 from flowmut_web.catalogue.api import (
     MutationViewSet,
     OperatorViewSet,
@@ -39,7 +40,7 @@ api_urls = [
     path("scoreboard/", ScoreboardView.as_view(), name="api-scoreboard"),
     path("undo/<uuid:batch>/", UndoView.as_view(), name="api-undo"),
     path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
-    path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api-schema"), name="api-docs"),
+    path("docs/", show_api, name="api-docs"),
 ]
 
 router = DefaultRouter()
