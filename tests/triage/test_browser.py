@@ -2,46 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from django.test import Client
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
-from flowmut_web import machine
 from tests import factories
+from tests.browsing import browser, open_page
 from tests.triage.graphs import chain
 from triage.models import Bucket
 
+__all__ = ["browser"]
+
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium. Its driver runs a loop of its own, in which Django would refuse to query."""
-    with sync_playwright() as driver:
-        os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-        found = driver.chromium.launch(executable_path=machine.browser(), args=ARGUMENTS)
-        yield found
-        found.close()
-        del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
-
-
-def open_page(browser: Browser, live_server: LiveServer, *, scripts: bool = True) -> Page:
-    """A page of somebody who is logged in; an error on its console fails the test."""
-    client = Client()
-    client.force_login(factories.user("ada"))
-    context = browser.new_context(java_script_enabled=scripts, base_url=live_server.url)
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
-    session = client.cookies["sessionid"].value
-    context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
-    page = context.new_page()
-    page.on("pageerror", lambda error: pytest.fail(f"{page.url}: {error}"))
-    return page
 
 
 def test_keys_walk_pick_and_open(browser: Browser, live_server: LiveServer) -> None:

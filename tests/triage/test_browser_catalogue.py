@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from flowmut_web import machine
 from tests import factories
+from tests.browsing import browser, logged_in
+
+__all__ = ["browser"]
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 SEED = "/catalogue/seeds/convnextv2_tiny_compact/"
 PATHS = (
     "/",
@@ -29,25 +26,9 @@ PATHS = (
 )
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium. Its driver runs a loop of its own, in which Django would refuse to query."""
-    with sync_playwright() as driver:
-        os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-        found = driver.chromium.launch(executable_path=machine.browser(), args=ARGUMENTS)
-        yield found
-        found.close()
-        del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
-
-
 def _page(context: BrowserContext, live_server: LiveServer) -> Page:
     """A page of somebody who is logged in; an error in a script or a breach of policy fails."""
-    client = Client()
-    client.force_login(factories.user())
-    session = client.cookies["sessionid"].value
-    context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
-    page = context.new_page()
-    page.on("pageerror", lambda error: pytest.fail(f"{page.url}: {error}"))
+    page = logged_in(context, live_server)
     page.on(
         "console",
         lambda said: pytest.fail(f"{page.url}: {said.text}") if said.type == "error" else None,

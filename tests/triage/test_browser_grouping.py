@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from django.test import Client
 from django.urls import reverse
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
-from flowmut_web import machine
 from tests import factories
+from tests.browsing import browser, open_page
 from triage import grouping, services
 from triage.models import Bucket, FindingRecord, Suppression
 
+__all__ = ["browser"]
+
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 PARTS = {"kind": "values", "calls": "exp.function", "dtypes": "float32"}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium. Its driver runs a loop of its own, in which Django would refuse to query."""
-    with sync_playwright() as driver:
-        os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-        opened = driver.chromium.launch(executable_path=machine.browser(), args=ARGUMENTS)
-        yield opened
-        opened.close()
-        del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
-
-
-def open_page(browser: Browser, live_server: LiveServer, *, scripts: bool = True) -> Page:
-    """A page of somebody who is logged in; an error on its console fails the test."""
-    client = Client()
-    client.force_login(factories.user("ada"))
-    context = browser.new_context(java_script_enabled=scripts, base_url=live_server.url)
-    session = client.cookies["sessionid"].value
-    context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
-    page = context.new_page()
-    page.on("pageerror", lambda error: pytest.fail(f"{page.url}: {error}"))
-    return page
 
 
 def found(title: str, **parts: str) -> FindingRecord:

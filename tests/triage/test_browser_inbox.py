@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
 from tests import factories
-from tests.triage.test_browser import browser, open_page
+from tests.browsing import browser, open_page
 from triage.models import Bucket
 
 __all__ = ["browser"]

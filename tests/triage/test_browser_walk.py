@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from campaigns.models import Campaign
 from tests import factories
-from tests.triage.test_browser import browser, open_page
+from tests.browsing import browser, open_page
 from triage.models import Bucket, FindingRecord
 
 __all__ = ["browser"]
