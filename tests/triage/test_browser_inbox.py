@@ -41,11 +41,14 @@ def test_labels_and_assignee_change_in_place(browser: Browser, live_server: Live
     page = open_page(browser, live_server)
     page.goto("/triage/")
     page.get_by_label("Add a label to exp").click()
+    expect(page.locator("tr").get_by_label("Label", exact=True)).to_be_focused()
     page.keyboard.type("edge case")
     page.keyboard.press("Enter")
     expect(page.locator(".chip.label")).to_contain_text("edge case")
     page.get_by_label("Remove the label edge case from exp").click()
     expect(page.locator(".chip.label")).to_have_count(0)
+    # The fresh row listens once it has settled.
+    expect(page.locator(".htmx-request, .htmx-swapping, .htmx-settling")).to_have_count(0)
     with page.expect_response("**/assign/"):
         page.get_by_label("Assignee of exp").select_option("ada")
     assert Bucket.objects.get(pk=bucket.pk).assignee is not None
