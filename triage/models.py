@@ -512,17 +512,30 @@ class Tracker(models.TextChoices):
 class Report(models.Model):
     """A report in a tracker's own form, drafted here, filed there by a person.
 
-    `fields`: name of the form's field -> Markdown. `Status` moves by `triage.services.MOVES`.
+    `fields`: name of the form's field -> Markdown. `Status` moves by `triage.reporting.MOVES`.
     """
 
     class Status(models.TextChoices):
+        """How far it got. A person moves it; machines only propose a status."""
+
         DRAFT = "draft", "Draft"
         REPORTED = "reported", "Reported"
+        NEEDS_INFO = "needs_info", "Needs info"
+        ROUTED = "routed", "Routed"
         CONFIRMED = "confirmed", "Confirmed"
+        IN_PROGRESS = "in_progress", "In progress"
         FIX_CLAIMED = "fix_claimed", "Fix claimed"
-        FIXED = "fixed", "Fixed"
+        FIXED = "fixed", "Fixed, verified"
+        REGRESSED = "regressed", "Regressed"
         REJECTED = "rejected", "Rejected"
         DUPLICATE = "duplicate", "Duplicate"
+
+    class Proposer(models.TextChoices):
+        """Which machine proposes a status."""
+
+        NOBODY = "", "Nobody"
+        UPSTREAM = "upstream", "The tracker"
+        RETEST = "retest", "A retest"
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     bucket = models.ForeignKey(Bucket, on_delete=models.PROTECT, related_name="reports")
@@ -534,6 +547,15 @@ class Report(models.Model):
     status = models.CharField(max_length=20, choices=Status, default=Status.DRAFT)
     upstream_url = models.URLField(max_length=500, blank=True)
     upstream_id = models.CharField(max_length=40, blank=True)
+    proposed = models.CharField(
+        max_length=20,
+        choices=Status,
+        blank=True,
+        help_text="The status that a machine saw grounds for; a person takes it over or not.",
+    )
+    proposed_by = models.CharField(max_length=20, choices=Proposer, blank=True)
+    proposed_why = models.CharField(max_length=500, blank=True)
+    proposed_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
@@ -569,7 +591,9 @@ class ReportEvent(models.Model):
     who = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
-    kind = models.CharField(max_length=20, help_text="drafted, edited, linked or moved.")
+    kind = models.CharField(
+        max_length=20, help_text="drafted, edited, linked, moved, proposed, withdrawn, kept."
+    )
     before = models.CharField(max_length=500, blank=True)
     after = models.CharField(max_length=500, blank=True)
     why = models.CharField(max_length=500, blank=True)

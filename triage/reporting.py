@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -17,22 +18,37 @@ from triage.trackers import upstream_id
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-__all__ = ["MOVES", "draft_report", "edit_report", "link_report", "move_report"]
+__all__ = [
+    "MOVES",
+    "allowed_moves",
+    "draft_report",
+    "edit_report",
+    "link_report",
+    "move_report",
+    "note_report",
+]
 
 _S = Report.Status
 _ENDS = frozenset({_S.REJECTED, _S.DUPLICATE})
+# How far upstream may be with an issue that is open, and with one that it says is done.
+_OPEN = frozenset({_S.NEEDS_INFO, _S.ROUTED, _S.CONFIRMED, _S.IN_PROGRESS})
 _LINE_LENGTH = 500
 
-# From each status, the ones that may follow. A draft leaves by being linked, not by this table.
+# From each status, the ones that may follow. A draft leaves by being linked, not by this table, and
+# nothing returns to it. A fix is claimed upstream before it is verified here, and what was claimed
+# or verified comes back as regressed.
 MOVES: Mapping[str, frozenset[str]] = {
     _S.DRAFT: frozenset(),
-    _S.REPORTED: frozenset({_S.CONFIRMED, _S.FIX_CLAIMED}) | _ENDS,
-    _S.CONFIRMED: frozenset({_S.FIX_CLAIMED}) | _ENDS,
-    _S.FIX_CLAIMED: frozenset({_S.FIXED, _S.CONFIRMED}) | _ENDS,
-    # It came back: the fix did not hold.
-    _S.FIXED: frozenset({_S.CONFIRMED}),
-    _S.REJECTED: frozenset({_S.REPORTED, _S.CONFIRMED}),
-    _S.DUPLICATE: frozenset({_S.REPORTED, _S.CONFIRMED, _S.FIX_CLAIMED}),
+    _S.REPORTED: _OPEN | {_S.FIX_CLAIMED} | _ENDS,
+    _S.NEEDS_INFO: (_OPEN - {_S.NEEDS_INFO}) | {_S.REPORTED, _S.FIX_CLAIMED} | _ENDS,
+    _S.ROUTED: (_OPEN - {_S.ROUTED}) | {_S.FIX_CLAIMED} | _ENDS,
+    _S.CONFIRMED: (_OPEN - {_S.CONFIRMED}) | {_S.FIX_CLAIMED} | _ENDS,
+    _S.IN_PROGRESS: (_OPEN - {_S.IN_PROGRESS}) | {_S.FIX_CLAIMED} | _ENDS,
+    _S.FIX_CLAIMED: frozenset({_S.FIXED, _S.REGRESSED, _S.CONFIRMED, _S.IN_PROGRESS}) | _ENDS,
+    _S.FIXED: frozenset({_S.REGRESSED}),
+    _S.REGRESSED: _OPEN | {_S.FIX_CLAIMED} | _ENDS,
+    _S.REJECTED: _OPEN | {_S.REPORTED, _S.FIX_CLAIMED, _S.DUPLICATE},
+    _S.DUPLICATE: _OPEN | {_S.REPORTED, _S.FIX_CLAIMED, _S.REJECTED},
 }
 # A report that a person moves here takes its bucket along, where the bucket may go there.
 _BUCKET_FOLLOWS = {
@@ -54,7 +70,7 @@ def draft_report(record: FindingRecord, *, who: User) -> Report:
         fields=made.fields,
         created_by=who,
     )
-    _note(report, "drafted", "", made.form.title, who=who)
+    note_report(report, "drafted", "", made.form.title, who=who)
     BucketEvent.objects.create(
         bucket=record.bucket,
         who=who,
@@ -74,7 +90,7 @@ def edit_report(report: Report, *, title: str, fields: Mapping[str, str], who: U
         report.title, report.fields = title, {**report.fields, **fields}
         report.updated_at = timezone.now()
         report.save(update_fields=["title", "fields", "updated_at"])
-        _note(report, "edited", "", ", ".join(changed), who=who)
+        note_report(report, "edited", "", ", ".join(changed), who=who)
     return report
 
 
@@ -88,9 +104,9 @@ def link_report(report: Report, *, url: str, who: User) -> Report:
     if was_draft:
         report.status = _S.REPORTED
     report.save(update_fields=["upstream_url", "upstream_id", "status", "updated_at"])
-    _note(report, "linked", before, url, who=who)
+    note_report(report, "linked", before, url, who=who)
     if was_draft:
-        _note(report, "moved", _S.DRAFT, _S.REPORTED, who=who)
+        note_report(report, "moved", _S.DRAFT, _S.REPORTED, who=who)
         _take_bucket_along(report, who=who)
     return report
 
@@ -105,8 +121,11 @@ def move_report(report: Report, *, to: str, who: User, why: str = "") -> Report:
             f"{Report.Status(to).label.lower()}."
         )
     before, locked.status, locked.updated_at = locked.status, to, timezone.now()
-    locked.save(update_fields=["status", "updated_at"])
-    _note(locked, "moved", before, to, who=who, why=why)
+    # Whoever moves it has decided: a proposal that stood is answered.
+    locked.proposed = locked.proposed_by = locked.proposed_why = ""
+    locked.proposed_at = None
+    locked.save()
+    note_report(locked, "moved", before, to, who=who, why=why)
     _take_bucket_along(locked, who=who)
     return locked
 
@@ -129,9 +148,17 @@ def _take_bucket_along(report: Report, *, who: User) -> None:
     move_buckets([bucket], to=to, who=who, why=why)
 
 
-def _note(
-    report: Report, kind: str, before: str, after: str, *, who: User, why: str = ""
+def note_report(
+    report: Report,
+    kind: str,
+    before: str,
+    after: str,
+    *,
+    who: User | None,
+    why: str = "",
+    now: datetime | None = None,
 ) -> ReportEvent:
+    """Add a line to its history; texts that are too long are cut. `who`: None for a machine."""
     return ReportEvent.objects.create(
         report=report,
         who=who,
@@ -139,4 +166,5 @@ def _note(
         before=before[:_LINE_LENGTH],
         after=after[:_LINE_LENGTH],
         why=why[:_LINE_LENGTH],
+        created_at=now or timezone.now(),
     )

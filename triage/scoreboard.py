@@ -18,6 +18,14 @@ _ASIDE = (Bucket.Status.DUPLICATE, Bucket.Status.FALSE_ALARM, Bucket.Status.KNOW
 _STANDING = tuple(one for one in Bucket.Status if one not in _ASIDE)
 _SET_ASIDE = Q(status__in=_ASIDE)
 _Reports = Report.Status
+# A maintainer agreed at some time: where it went from there takes nothing back.
+_AGREED = (
+    _Reports.CONFIRMED,
+    _Reports.IN_PROGRESS,
+    _Reports.FIX_CLAIMED,
+    _Reports.FIXED,
+    _Reports.REGRESSED,
+)
 
 
 @dataclass(frozen=True)
@@ -61,8 +69,7 @@ COLUMNS: tuple[Column, ...] = (
         "confirmed",
         "Confirmed",
         "a maintainer agreed",
-        ~_SET_ASIDE
-        & Q(reports__status__in=[_Reports.CONFIRMED, _Reports.FIX_CLAIMED, _Reports.FIXED]),
+        ~_SET_ASIDE & Q(reports__status__in=_AGREED),
     ),
     Column(
         "fixed",

@@ -125,9 +125,13 @@ _SETTLED = {
 }
 _UPSTREAM = {
     _R.REPORTED: "Reported; waiting for upstream.",
+    _R.NEEDS_INFO: "Upstream asks for more. Read the question, and answer it there.",
+    _R.ROUTED: "Upstream has passed it on to those who know; waiting for them.",
     _R.CONFIRMED: "Upstream has confirmed it; waiting for the fix.",
+    _R.IN_PROGRESS: "Upstream works on it; waiting for the fix.",
     _R.FIX_CLAIMED: "Upstream says that it is fixed. Run it again with a version that has the fix.",
     _R.FIXED: "Fixed upstream and verified. Set the status to fixed.",
+    _R.REGRESSED: "It is back after a fix. Say so upstream, with the version that fails.",
     _R.REJECTED: "Upstream has rejected it. Read why; then dismiss it, or answer.",
     _R.DUPLICATE: "Upstream knows it already. Follow the other issue.",
 }

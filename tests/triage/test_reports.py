@@ -118,7 +118,15 @@ def test_fix_is_claimed_before_it_is_verified() -> None:
     assert Status.FIXED not in MOVES[Status.REPORTED] | MOVES[Status.CONFIRMED]
     assert Status.FIXED in MOVES[Status.FIX_CLAIMED]
     # A fix that did not hold comes back.
-    assert Status.CONFIRMED in MOVES[Status.FIXED]
+    assert MOVES[Status.FIXED] == {Status.REGRESSED}
+    assert Status.REGRESSED in MOVES[Status.FIX_CLAIMED]
+
+
+def test_every_status_but_a_draft_is_reached_and_left() -> None:
+    reached = set().union(*MOVES.values()) | {Status.REPORTED}
+    assert reached == set(Status) - {Status.DRAFT}
+    assert all(MOVES[status] for status in Status if status != Status.DRAFT)
+    assert all(status not in MOVES[status] for status in Status)
 
 
 @pytest.mark.usefixtures("person")
