@@ -216,13 +216,19 @@ def _node(run: Run, error: BaseException, text: str) -> str:
         if frame.filename == path and frame.name != "<module>"
     ]
     # Compilers say the line in words: `File "path", line 7` (PyTorch), `In file path:7, 9~27`.
-    said = re.findall(re.escape(path) + r'"?(?::|, line )(\d+)', text)
-    places += [int(number) for number in said]
+    places += _said(path, text)
+    # MindSpore shows where the kernel was asked for, innermost first, before where the graph's
+    # other nodes come from.
+    stack = text.partition("- The Function Call Stack:")[2].partition("\n\n---")[0]
     lines: Mapping[str, str] = run.request["lines"]
-    for place in reversed(places):
+    for place in (*_said(path, stack), *reversed(places)):
         if str(place) in lines:
             return lines[str(place)]
     return ""
+
+
+def _said(path: str, text: str) -> list[int]:
+    return [int(number) for number in re.findall(re.escape(path) + r'"?(?::|, line )(\d+)', text)]
 
 
 def _status(error: BaseException) -> str:
