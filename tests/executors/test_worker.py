@@ -277,6 +277,30 @@ def test_program_without_an_operator_is_not_called_compiled(run: Run) -> None:
     assert "nothing was compiled" in found.reason
 
 
+@pytest.mark.parametrize(
+    "trouble",
+    ["import torch._no_such_module", "open('/nowhere/at/all')", "raise Error() from lost"],
+)
+@pytest.mark.parametrize("mode", ["torch-eager", "mindspore-pynative"])
+def test_what_the_machine_lacks_is_not_the_frameworks_fault(
+    run: Run, mode: str, trouble: str
+) -> None:
+    source = (
+        "class Error(Exception): pass\nlost = ModuleNotFoundError('gone')\n"
+        f"def forward(x):\n    {trouble}\n    return x\n"
+    )
+    found = run(mode, HEAD[mode] + source)
+    assert found.status is Status.UNSUPPORTED
+    assert found.reason.startswith("the machine or the installation is at fault: ")
+
+
+def test_lack_while_differentiating_is_not_the_frameworks_fault(run: Run) -> None:
+    written = LOSS.replace("v0 = x * x", "v0 = x * x; x.requires_grad and open('/nowhere/at/all')")
+    found = _with_gradient(run, "torch-eager", "reverse", written)
+    assert found.status is Status.UNSUPPORTED
+    assert "FileNotFoundError" in found.reason
+
+
 def test_compile_error_of_mindspore_names_its_node(run: Run) -> None:
     source = (
         HEAD["mindspore-graph"] + "def forward(x):\n    v0 = x + 1\n    return ops.matmul(v0, v0)\n"

@@ -155,7 +155,10 @@ def _run(
     except Unable as reason:
         run.answer.update(status="unsupported", reason=str(reason))
     except Exception as error:  # noqa: BLE001 - the boundary: whatever the framework raises is data
-        run.answer.update(status=_status(error), failure=failure(run, error))
+        if lacking := lacks(error):
+            run.answer.update(status="unsupported", reason=lacking)
+        else:
+            run.answer.update(status=_status(error), failure=failure(run, error))
     finally:
         sys.modules.pop(name, None)
         linecache.checkcache(path)
@@ -176,7 +179,12 @@ def _given(described: dict[str, Any], blocks: Sequence[Block]) -> Given:
 
 # ------------------------------------------------------------------------------------- failures
 def failure(run: Run, error: BaseException) -> dict[str, Any]:
-    """The exception as data; the node is the one whose line raised."""
+    """The exception as data; the node is the one whose line raised.
+
+    `Unable` where it is the machine that lacks something.
+    """
+    if lacking := lacks(error):
+        raise Unable(lacking) from error
     lines = traceback.format_exception(type(error), error, error.__traceback__)
     text = "".join(lines)
     kept = text if len(text) <= MAX_TRACEBACK else f"{text[:4000]}\n[...]\n{text[-12000:]}"
@@ -188,6 +196,21 @@ def failure(run: Run, error: BaseException) -> dict[str, Any]:
         "phase": "compile" if compiling else run.phase,
         "node": _node(run, error, text),
     }
+
+
+def lacks(error: BaseException) -> str:
+    """What the machine or the installation lacks, "" where the framework itself is to blame.
+
+    A module that cannot be found, and what the system refuses (a full disk, a file or a folder that
+    is gone, too many open files), say nothing about the program that was run.
+    """
+    link: BaseException | None = error
+    while link is not None:
+        is_refused = isinstance(link, OSError) and link.errno is not None
+        if is_refused or isinstance(link, ModuleNotFoundError):
+            return f"the machine or the installation is at fault: {type(link).__name__}: {link}"
+        link = link.__cause__
+    return ""
 
 
 _COMPILERS = (
