@@ -215,6 +215,32 @@ WORKER_INTERPRETERS = {
     "mindspore": env.text("FLOWMUT_MINDSPORE_PYTHON", sys.executable),
 }
 
+# Trackers -----------------------------------------------------------------------------------------
+# Where reports are filed and followed. Without a token only what is public is read; with one an
+# administrator may post. Nothing is sent anywhere before a person linked or filed a report there.
+
+TRACKERS = {
+    "github": {
+        "api": env.text("FLOWMUT_GITHUB_API", "https://api.github.com"),
+        "web": env.text("FLOWMUT_GITHUB_WEB", "https://github.com"),
+        "token": env.text("FLOWMUT_GITHUB_TOKEN", ""),
+    },
+    "gitee": {
+        "api": env.text("FLOWMUT_GITEE_API", "https://gitee.com/api/v5"),
+        "web": env.text("FLOWMUT_GITEE_WEB", "https://gitee.com"),
+        "token": env.text("FLOWMUT_GITEE_TOKEN", ""),
+    },
+    "atomgit": {
+        "api": env.text("FLOWMUT_ATOMGIT_API", "https://api.atomgit.com/api/v5"),
+        "web": env.text("FLOWMUT_ATOMGIT_WEB", "https://atomgit.com"),
+        "token": env.text("FLOWMUT_ATOMGIT_TOKEN", ""),
+    },
+}
+# Signs what GitHub sends to the webhook; without it the webhook answers nobody.
+GITHUB_WEBHOOK_SECRET = env.text("FLOWMUT_GITHUB_WEBHOOK_SECRET", "")
+# How often an open report is asked after; 0: only when a person or a webhook wants it.
+FOLLOW_MINUTES = env.integer("FLOWMUT_FOLLOW_MINUTES", 60, least=0)
+
 # API ----------------------------------------------------------------------------------------------
 
 REST_FRAMEWORK = {

@@ -12,6 +12,13 @@ os.environ["FLOWMUT_SECRET_KEY"] = "only for tests"
 os.environ["FLOWMUT_DEBUG"] = "false"
 os.environ["DATABASE_URL"] = os.environ.get("TEST_DATABASE_URL", "")
 os.environ["CELERY_BROKER_URL"] = os.environ.get("TEST_BROKER_URL", "")
+# No test asks a real tracker: nobody answers at this port.
+os.environ["FLOWMUT_GITHUB_API"] = "http://127.0.0.1:9"
+os.environ["FLOWMUT_GITHUB_TOKEN"] = ""
+os.environ["FLOWMUT_GITEE_API"] = "http://127.0.0.1:9"
+os.environ["FLOWMUT_GITEE_TOKEN"] = ""
+os.environ["FLOWMUT_ATOMGIT_API"] = "http://127.0.0.1:9"
+os.environ["FLOWMUT_ATOMGIT_TOKEN"] = ""
 
 from flowmut_web.settings import *  # noqa: F403 (the environment comes first)
 from flowmut_web.settings import DATABASES, STORAGES, VAR_DIR
