@@ -42,6 +42,12 @@ run: .venv/installed ## start the product: web, worker, and a first campaign
 worker: .venv/installed ## start more workers, on this machine or on one of their own
 	@exec $(PYTHON) manage.py workers
 
+.PHONY: support
+support: .venv/installed ## run every operator in every form, dtype and mode; hours, resumable; writes docs/support.md
+	@$(PYTHON) -m engine.cli support --group pynative --group graph & \
+	$(PYTHON) -m engine.cli support --group torch --group inductor && wait $$!
+	@$(PYTHON) -m engine.cli support --only-page --page docs
+
 # Checks and tests -----------------------------------------------------------------------------------------------------
 
 .PHONY: check

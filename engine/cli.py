@@ -35,6 +35,7 @@ from engine.script import write_script
 from engine.seeds import SEEDS, seed_digest
 from engine.seeds.importing import unmapped
 from engine.selection import POLICIES
+from engine.support.command import add_support
 from engine.trial import Bench, Trial, failed_with, referenced_modes
 
 __all__ = ["main"]
@@ -68,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_run(commands)
     _add_import(commands)
+    add_support(commands)
     for name, command, text in (
         ("replay", _replay, "run a case and show what every mode answers"),
         ("judge", _judge, "run a case and rule over it (exit code 1: it fails)"),

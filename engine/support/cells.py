@@ -1,0 +1,148 @@
+"""What the matrix consists of: a call of an operator in one form, in one dtype, on a framework."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from itertools import islice
+
+from engine.ir.case import Case, Plan
+from engine.ir.digest import case_digest
+from engine.ir.graph import Graph, Input, Node
+from engine.ir.types import Dense, is_float
+from engine.ops import OPS, OpSpec
+from engine.ops.examples import Example, examples
+from engine.ops.typing import retype_node
+
+__all__ = ["Cell", "Refusal", "cells", "joined", "refusals"]
+
+# So many calls of a row are looked at for one that its rarest form holds for.
+_MOST_CALLS = 400
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The plainest call of a row that a form holds for in a dtype."""
+
+    example: Example
+    framework: str
+    form: str
+    dtype: str
+
+    @property
+    def op(self) -> str:
+        return self.example.spec.name
+
+    @property
+    def name(self) -> tuple[str, str, str, str]:
+        return self.framework, self.op, self.form, self.dtype
+
+    @property
+    def words(self) -> str:
+        """As people name it: "relu.method of float32"."""
+        return f"{self.op}.{self.form} of {self.dtype}"
+
+    @cached_property
+    def has_gradient(self) -> bool:
+        """Whether its gradient can be asked for."""
+        results = self.example.type
+        return (
+            self.example.spec.differentiable
+            and isinstance(results, Dense)
+            and is_float(results.dtype)
+            and any(_is_leaf(one) for one in self.example.inputs)
+        )
+
+    @cached_property
+    def case(self) -> Case:
+        """The call alone, with its gradient where it has one."""
+        return joined([self], gradient=self.has_gradient)
+
+    @cached_property
+    def digest(self) -> str:
+        """Changes with whatever of the row this cell depends on: call, operands, text."""
+        form = self.example.spec.forms[self.framework][self.form]
+        text = f"{case_digest(self.case)} {form.setup} {form.before} {form.call} {form.result}"
+        return sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A form and dtype that is not run, and why."""
+
+    framework: str
+    op: str
+    form: str
+    dtype: str
+    reason: str
+
+
+def cells(spec: OpSpec, framework: str) -> Iterator[Cell]:
+    """Every form of the row on the framework in every dtype that it holds for."""
+    if "control" in spec.tags:
+        return
+    for dtype in spec.dtypes:
+        left = [name for name in spec.forms[framework] if not _limits(spec, framework, name, dtype)]
+        for example in islice(examples(spec, dtypes=[dtype]), _MOST_CALLS):
+            holding = [name for name in left if spec.forms[framework][name].holds(example.call)]
+            yield from (Cell(example, framework, name, dtype) for name in holding)
+            left = [name for name in left if name not in holding]
+            if not left:
+                break
+
+
+def refusals(spec: OpSpec, framework: str) -> Iterator[Refusal]:
+    """Every form and dtype of the row that no cell stands for."""
+    made = {(one.form, one.dtype) for one in cells(spec, framework)}
+    for dtype in spec.dtypes:
+        for name in spec.forms[framework]:
+            if (name, dtype) in made:
+                continue
+            reasons = _limits(spec, framework, name, dtype)
+            reason = "; ".join(reasons) or "the documentation of the form does not have the dtype"
+            if "control" in spec.tags:
+                reason = "a body is needed; run by the mutations of control flow"
+            yield Refusal(framework, spec.name, name, dtype, reason)
+
+
+def _limits(spec: OpSpec, framework: str, form: str, dtype: str) -> list[str]:
+    return [
+        limit.reason
+        for limit in spec.limits
+        if limit.framework == framework
+        and limit.form in ("", form)
+        and (not limit.dtypes or dtype in limit.dtypes)
+    ]
+
+
+def joined(several: Sequence[Cell], *, gradient: bool) -> Case:
+    """One program with every call as an output: c0_x, c0_y -> v0; c1_x -> v1; ..."""
+    inputs: list[Input] = []
+    nodes: list[Node] = []
+    for place, cell in enumerate(several):
+        names = {one.name: f"c{place}_{one.name}" for one in cell.example.inputs}
+        given = [replace(one, name=names[one.name]) for one in cell.example.inputs]
+        given = [replace(one, alias=f"c{place}_{one.alias}") if one.alias else one for one in given]
+        if gradient:
+            given = [replace(one, requires_grad=_is_leaf(one)) for one in given]
+        node = cell.example.node(forms={cell.framework: cell.form})
+        operands = tuple(None if one is None else names[one] for one in node.operands)
+        moved = replace(node, name=f"v{place}", operands=operands)
+        inputs += given
+        nodes.append(retype_node(moved, {one.name: one.type for one in given}))
+    outputs = tuple(node.name for node in nodes)
+    plan = Plan(gradient="reverse", checks=("values", "gradients", "state"))
+    name = several[0].op if len(several) == 1 else "several"
+    return Case(Graph(name, tuple(inputs), tuple(nodes), outputs), plan if gradient else Plan())
+
+
+def _is_leaf(given: Input) -> bool:
+    return isinstance(given.type, Dense) and is_float(given.type.dtype)
+
+
+def all_cells(framework: str, ops: Sequence[str] = ()) -> Iterator[Cell]:
+    """The cells of the named rows, of all rows where none is named."""
+    for name in ops or OPS:
+        yield from cells(OPS[name], framework)

@@ -1,0 +1,112 @@
+"""The support matrix without a framework: what there is to run, what is kept, what is shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.errors import BadInput
+from engine.ir.check import check
+from engine.ops import FRAMEWORKS, OPS
+from engine.ops.typing import check_types
+from engine.support.cells import cells, joined, refusals
+from engine.support.page import support_json, support_page
+from engine.support.store import Record, State, Store
+
+RECORD = Record(
+    framework="torch",
+    op="relu",
+    form="function",
+    dtype="float32",
+    mode="torch-eager",
+    state=State.WORKS,
+    digest="d1",
+    version="2.13.0",
+    backward=True,
+)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_every_form_and_dtype_is_a_cell_or_says_why_not(framework: str) -> None:
+    for spec in OPS.values():
+        made = [(one.form, one.dtype) for one in cells(spec, framework)]
+        refused = [(one.form, one.dtype) for one in refusals(spec, framework)]
+        wanted = [(form, dtype) for dtype in spec.dtypes for form in spec.forms[framework]]
+        assert sorted(made + refused) == sorted(wanted), spec.name
+        assert all(one.reason for one in refusals(spec, framework)), spec.name
+
+
+def test_calls_of_one_program_share_nothing() -> None:
+    several = [*cells(OPS["relu_"], "torch")][:2] + [*cells(OPS["matmul"], "torch")][:1]
+    made = joined(several, gradient=False)
+    check(made)
+    check_types(made.graph)
+    assert made.graph.outputs == ("v0", "v1", "v2")
+    operands = [set(node.operands) for node in made.graph.nodes]
+    assert not operands[0] & operands[1]
+    assert not operands[1] & operands[2]
+    assert [node.form("torch") for node in made.graph.nodes] == [one.form for one in several]
+
+
+def test_a_gradient_is_asked_for_where_the_call_has_one() -> None:
+    by_dtype = {one.dtype: one for one in cells(OPS["exp"], "torch") if one.form == "function"}
+    assert by_dtype["float32"].case.plan.gradient == "reverse"
+    assert all(one.requires_grad for one in by_dtype["float32"].case.graph.inputs)
+    greater = next(one for one in cells(OPS["gt"], "torch") if one.dtype == "float32")
+    assert greater.case.plan.gradient == "none"
+
+
+def test_a_cell_is_another_when_its_text_changes() -> None:
+    cell = next(cells(OPS["relu"], "torch"))
+    form = replace(OPS["relu"].forms["torch"][cell.form], call="torch.relu({x}) + 0")
+    forms = {**OPS["relu"].forms, "torch": {cell.form: form}}
+    other = replace(cell, example=replace(cell.example, spec=replace(OPS["relu"], forms=forms)))
+    assert cell.digest != other.digest
+    assert cell.digest == next(cells(OPS["relu"], "torch")).digest
+
+
+# ------------------------------------------------------------------------------------ the store
+def test_the_newest_record_of_a_cell_counts(tmp_path: Path) -> None:
+    Store(tmp_path, "torch").add([RECORD])
+    Store(tmp_path, "torch").add([replace(RECORD, state=State.RAISES, text="RuntimeError: no")])
+    found = Store(tmp_path).records()
+    assert [one.state for one in found.values()] == [State.RAISES]
+
+
+def test_a_line_that_was_cut_off_is_forgotten_and_written_again(tmp_path: Path) -> None:
+    Store(tmp_path, "torch").add([RECORD])
+    path = tmp_path / "cells-torch.jsonl"
+    path.write_text(path.read_text() + '{"framework": "to')
+    assert list(Store(tmp_path).records().values()) == [RECORD]
+    second = replace(RECORD, mode="torch-aot")
+    Store(tmp_path, "torch").add([second])
+    assert list(Store(tmp_path).records().values()) == [RECORD, second]
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadInput, match="support folder"):
+        Store(tmp_path / "file")
+
+
+# ------------------------------------------------------------------------------------- the page
+def test_the_page_counts_and_says_what_lacks() -> None:
+    wrong = replace(RECORD, mode="torch-aot", state=State.DIFFERS, text="said | so", backward=False)
+    page = support_page([RECORD, wrong])
+    assert "| works | " in page
+    assert "| relu |" in page
+    row = next(line for line in page.splitlines() if line.startswith("| relu |"))
+    assert row.endswith("| 1/1 | 0/1 |")
+    assert "| relu.function | torch-aot | float32 | said \\| so |" in page
+
+
+def test_the_json_lists_every_cell_that_does_not_work() -> None:
+    wrong = replace(RECORD, mode="torch-aot", state=State.DIFFERS, text="said so", finding="one")
+    found = json.loads(json.dumps(support_json([RECORD, wrong])))
+    assert found["versions"] == {"torch": "2.13.0"}
+    assert found["counts"]["relu"]["torch-eager"] == {"works": 1}
+    assert [(one["mode"], one["finding"]) for one in found["lacking"]] == [("torch-aot", "one")]
+    assert {"while", "for"} <= {one["op"] for one in found["not run"]}
