@@ -9,7 +9,7 @@ __all__ = ["CampaignAdmin", "EnvironmentAdmin", "ShardAdmin", "WorkerHeartbeatAd
 
 @admin.register(Environment)
 class EnvironmentAdmin(admin.ModelAdmin[Environment]):
-    list_display = ["name", "interpreter", "healthy", "last_probe"]
+    list_display = ["name", "framework", "interpreter", "healthy", "last_probe"]
     readonly_fields = ["uuid", "versions", "healthy", "problem", "last_probe"]
 
 

@@ -19,6 +19,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.urls import reverse
 from django.utils import timezone
+from packaging.version import InvalidVersion, Version
 
 __all__ = [
     "CHECKPOINT_FORMAT",
@@ -81,11 +82,27 @@ def _finite(data: object) -> object:
 
 
 class Environment(models.Model):
-    """An interpreter that runs cases, and what it said when it was last asked."""
+    """An interpreter that runs one framework, and what it said when it was last asked.
+
+    `spec` and `folder` are those of an environment that was made here: what pip was asked for, and
+    the folder that is deleted with it.
+    """
+
+    class Framework(models.TextChoices):
+        TORCH = "torch", "PyTorch"
+        MINDSPORE = "mindspore", "MindSpore"
+
+    class Kind(models.TextChoices):
+        RELEASE = "release", "Release"
+        NIGHTLY = "nightly", "Nightly"
+        DEV = "dev", "Development build"
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     name = models.CharField(max_length=80, unique=True)
+    framework = models.CharField(max_length=20, choices=Framework)
     interpreter = models.CharField(max_length=500, help_text="Path of a Python interpreter.")
+    spec = models.CharField(max_length=200, blank=True, editable=False)
+    folder = models.CharField(max_length=500, blank=True, editable=False)
     versions = models.JSONField(default=dict, blank=True, help_text="Package to version.")
     healthy = models.BooleanField(default=False)
     problem = models.TextField(blank=True, help_text="Why it cannot be used, for a person.")
@@ -97,6 +114,25 @@ class Environment(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def version(self) -> str:
+        """Of the framework, "" where it has not said."""
+        return str(self.versions.get(self.framework, ""))
+
+    @property
+    def kind(self) -> str:
+        """By the version: "2.14.0.dev20261120" is a nightly, "2.14.0a0+git1f3" somebody's build."""
+        try:
+            version = Version(self.version)
+        except InvalidVersion:
+            return ""
+        if version.is_devrelease:
+            return self.Kind.NIGHTLY
+        return self.Kind.DEV if version.is_prerelease else self.Kind.RELEASE
+
+    def get_kind_display(self) -> str:
+        return self.Kind(self.kind).label if self.kind else ""
 
 
 class Campaign(models.Model):

@@ -6,7 +6,7 @@ import argparse
 import json
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -44,9 +44,12 @@ DEFAULT_MODES = Options.modes
 console = Console(stderr=True)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of `flowmut`. Exit codes: 0 done, 1 the case fails, 2 bad input."""
-    given = _parser().parse_args(arguments)
+def main(arguments: Sequence[str] | None = None, *, others: Mapping[str, str] | None = None) -> int:
+    """The engine's part of `flowmut`. Exit codes: 0 done, 1 the case fails, 2 bad input.
+
+    `others`: commands that the caller runs itself, with their help.
+    """
+    given = _parser(others or {}).parse_args(arguments)
     signal.signal(signal.SIGTERM, _stop)
     try:
         command: Callable[[argparse.Namespace], int] = given.command
@@ -64,7 +67,7 @@ def _stop(number: int, frame: object) -> None:
 
 
 # ---------------------------------------------------------------------------------------- parser
-def _parser() -> argparse.ArgumentParser:
+def _parser(others: Mapping[str, str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="flowmut", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_run(commands)
@@ -96,6 +99,8 @@ def _parser() -> argparse.ArgumentParser:
         one = commands.add_parser(name, help=text, description=text)
         one.add_argument("--json", action="store_true", help="print JSON")
         one.set_defaults(command=_listing(rows))
+    for name, text in others.items():
+        commands.add_parser(name, help=text, add_help=False)
     return parser
 
 

@@ -15,6 +15,7 @@ from django.conf import settings
 
 from campaigns.environments import ensure_environments, probe_environment
 from campaigns.identity import is_gone
+from campaigns.models import Environment
 from campaigns.shards import Hint, sweep_expired
 from flowmut_web.worker import child
 from triage import reruns
@@ -50,7 +51,8 @@ def sweep() -> None:
 @shared_task(name="flowmut.probe_environments")
 def probe_environments() -> None:
     """Ask every interpreter for its versions."""
-    for environment in ensure_environments(settings.WORKER_INTERPRETERS):
+    ensure_environments(settings.WORKER_INTERPRETERS)
+    for environment in Environment.objects.all():
         probe_environment(environment)
 
 

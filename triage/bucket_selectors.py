@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from campaigns.models import HEARTBEAT_STALE, Environment, WorkerHeartbeat
@@ -120,6 +120,5 @@ def rerun_panel(record: FindingRecord) -> RerunPanel:
 
 
 def environments_of(framework: str) -> QuerySet[Environment]:
-    """Interpreters that have a framework: the first word of an environment's name is the one."""
-    own = Q(name=framework)
-    return Environment.objects.filter(own | Q(name__startswith=f"{framework} "))
+    """Interpreters that run a framework."""
+    return Environment.objects.filter(framework=framework)

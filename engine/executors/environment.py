@@ -8,7 +8,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ __all__ = [
     "Environment",
     "default_environments",
     "described",
+    "frameworks_of",
     "probe",
     "process_variables",
     "require_folder",
@@ -36,6 +37,12 @@ numpy = importlib.import_module("numpy")
 print()
 print(json.dumps({"python": platform.python_version(), framework: module.__version__,
                   "numpy": numpy.__version__}))
+"""
+
+
+_FINDS = """
+import importlib.util, json, sys
+print(json.dumps([name for name in sys.argv[1:] if importlib.util.find_spec(name)]))
 """
 
 
@@ -60,14 +67,37 @@ def probe(environment: Environment) -> Mapping[str, str]:
     while importing it.
     """
     thing = f"environment {environment.name}"
-    path = Path(environment.interpreter)
+    asked = [environment.framework]
+    return _versions(thing, environment, _run(thing, environment.interpreter, _PROBE, asked))
+
+
+def frameworks_of(name: str, interpreter: str, choices: Sequence[str]) -> list[str]:
+    """Which of the frameworks an interpreter has; nothing is imported. `BadInput` as for `probe`.
+
+    `name` is the environment's, for the message.
+    """
+    thing = f"environment {name}"
+    done = _run(thing, interpreter, _FINDS, choices)
+    try:
+        found: list[str] = json.loads(done.stdout)
+    except json.JSONDecodeError as error:
+        seen = f"{interpreter} printed {(done.stdout or done.stderr)[:200]!r}"
+        raise BadInput(thing, seen=seen, expected="a Python interpreter") from error
+    return found
+
+
+def _run(
+    thing: str, interpreter: str, program: str, arguments: Sequence[str]
+) -> subprocess.CompletedProcess[str]:
+    """A small program in an interpreter; `BadInput` where it cannot be started or does not end."""
+    path = Path(interpreter)
     if not path.is_file():
         raise BadInput(thing, seen=f"no file {path}", expected="the path of a Python interpreter")
     if not os.access(path, os.X_OK):
         raise BadInput(thing, seen=f"{path}, not executable", expected="a Python interpreter")
     try:
-        done = subprocess.run(
-            [str(path), "-I", "-c", _PROBE, environment.framework],
+        return subprocess.run(
+            [str(path), "-I", "-c", program, *arguments],
             capture_output=True,
             text=True,
             timeout=_PROBE_SECONDS,
@@ -75,11 +105,10 @@ def probe(environment: Environment) -> Mapping[str, str]:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        seen = f"{path}: import {environment.framework} took over {_PROBE_SECONDS} s"
+        seen = f"{path}: import {' '.join(arguments)} took over {_PROBE_SECONDS} s"
         raise BadInput(thing, seen=seen, expected="an import in seconds") from None
     except OSError as error:
         raise BadInput(thing, seen=f"{path}: {error}", expected="a Python interpreter") from error
-    return _versions(thing, environment, done)
 
 
 def _versions(

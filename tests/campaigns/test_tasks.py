@@ -155,7 +155,7 @@ def test_unusable_interpreter_is_shown_with_the_reason(settings: Settings) -> No
 
 
 def test_interpreter_that_a_person_set_is_the_one_that_runs() -> None:
-    Environment.objects.create(name="torch", interpreter="/opt/python")
+    Environment.objects.create(name="torch", framework="torch", interpreter="/opt/python")
     chosen = engine_environments({"torch": "/usr/bin/python3", "mindspore": "/usr/bin/python3"})
     assert chosen["torch"].interpreter == "/opt/python"
     assert chosen["mindspore"].interpreter == "/usr/bin/python3"
