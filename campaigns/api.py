@@ -23,13 +23,13 @@ from campaigns.comparison import compare
 from campaigns.estimates import Estimate
 from campaigns.filters import CampaignFilter, sorted_campaigns
 from campaigns.forms import CampaignForm, CompareForm, clone_values, preset_values
-from campaigns.hints import ask_probe, hint_campaign
-from campaigns.models import Campaign, CampaignEvent, Environment, Mutant, Shard
+from campaigns.hints import hint_campaign
+from campaigns.models import Campaign, CampaignEvent, Mutant, Shard
 from campaigns.people import person
 from campaigns.rounds import RoundFilter, round_list
-from campaigns.selectors import campaign_list, environment_list
+from campaigns.selectors import campaign_list
 
-__all__ = ["CampaignViewSet", "EnvironmentViewSet", "ShardViewSet"]
+__all__ = ["CampaignViewSet", "ConflictError", "ShardViewSet"]
 
 
 class ConflictError(APIException):
@@ -174,17 +174,6 @@ class RoundSerializer(serializers.ModelSerializer[Mutant]):
             "seconds",
             "created_at",
         ]
-        read_only_fields = fields
-
-
-class EnvironmentSerializer(serializers.ModelSerializer[Environment]):
-    """An interpreter that runs cases."""
-
-    id = serializers.UUIDField(source="uuid", read_only=True)
-
-    class Meta:
-        model = Environment
-        fields = ["id", "name", "interpreter", "versions", "healthy", "problem", "last_probe"]
         read_only_fields = fields
 
 
@@ -380,22 +369,6 @@ class CampaignViewSet(viewsets.ReadOnlyModelViewSet[Campaign]):
 
     def _read(self, campaign: Campaign) -> dict[str, Any]:
         return dict(self.get_serializer(campaign_list().get(pk=campaign.pk)).data)
-
-
-class EnvironmentViewSet(viewsets.ReadOnlyModelViewSet[Environment]):
-    """Interpreters that run cases: list, read, ask again."""
-
-    queryset = environment_list()
-    serializer_class = EnvironmentSerializer
-    lookup_field = "uuid"
-
-    @extend_schema(request=None, responses={202: None})
-    @action(detail=False, methods=["post"])
-    def probe(self, request: Request) -> Response:
-        """Ask a worker to ask every interpreter for its versions."""
-        if not ask_probe():
-            raise ConflictError("The broker does not take messages.")
-        return Response(status=202)
 
 
 class ShardViewSet(

@@ -24,7 +24,9 @@ urlpatterns = [
     path("new/estimate/", new_views.show_estimate, name="show-estimate"),
     path("compare/", comparison_views.compare_campaigns, name="compare-campaigns"),
     path("environments/", environment_views.list_environments, name="list-environments"),
+    path("environments/add/", environment_views.add, name="add-environment"),
     path("environments/probe/", environment_views.probe_environments, name="probe-environments"),
+    path("environments/<uuid:uuid>/remove/", environment_views.remove, name="remove-environment"),
     path("shards/<uuid:uuid>/<int:number>/", round_views.show_round, name="show-round"),
     path("<uuid:uuid>/", include(campaign_urls)),
 ]

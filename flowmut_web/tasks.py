@@ -43,7 +43,7 @@ def run_rerun(rerun: int, epoch: int) -> None:
 def sweep() -> None:
     """Queue again what dead workers held, say which reruns and shards wait; end suppressions."""
     for hint in reruns.sweep_reruns(is_gone=is_gone):
-        run_rerun.apply_async((hint.rerun, hint.epoch), expires=HINT_SECONDS)
+        run_rerun.apply_async((hint.job, hint.epoch), expires=HINT_SECONDS)
     send_hints(sweep_expired(), expires=HINT_SECONDS)
     end_suppressions()
 

@@ -7,7 +7,8 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.authtoken.views import obtain_auth_token
 from rest_framework.routers import DefaultRouter
 
-from campaigns.api import CampaignViewSet, EnvironmentViewSet, ShardViewSet
+from campaigns.api import CampaignViewSet, ShardViewSet
+from campaigns.environment_api import EnvironmentViewSet
 from flowmut_web.account import account_urls
 from flowmut_web.api_page import show_api
 from flowmut_web.catalogue.api import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
@@ -10,7 +11,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from campaigns.models import Campaign, Mutant, Shard
+from campaigns.models import Campaign, Environment, Mutant, Shard
 from campaigns.services import create_campaign
 from engine.finding import (
     Ablation,
@@ -31,6 +32,7 @@ __all__ = [
     "bucket",
     "campaign",
     "engine_finding",
+    "environment",
     "finding",
     "mutant",
     "report",
@@ -135,6 +137,21 @@ def shard(*, campaign: Campaign | None = None, **fields: Any) -> Shard:
         setattr(found, name, value)
     found.save()
     return found
+
+
+def environment(name: str, version: str = "", **fields: Any) -> Environment:
+    """An interpreter, our own by default; its framework is the first word of its name."""
+    framework = name.split()[0]
+    versions = {"python": "3.11.2", framework: version} if version else {}
+    values = {
+        "name": name,
+        "framework": framework,
+        "interpreter": sys.executable,
+        "versions": versions,
+        "healthy": bool(version),
+        **fields,
+    }
+    return Environment.objects.create(**values)
 
 
 def mutant(*, shard: Shard, round: int, **fields: Any) -> Mutant:  # noqa: A002 (the column's name)

@@ -22,6 +22,7 @@ from engine.finding import Finding
 
 __all__ = [
     "SIGNATURE_VERSION",
+    "Bisection",
     "Bucket",
     "BucketEvent",
     "DefaultView",
@@ -29,12 +30,14 @@ __all__ = [
     "FindingRecord",
     "Framework",
     "GroupingRule",
+    "Job",
     "Label",
     "Note",
     "Report",
     "ReportEvent",
     "Rerun",
     "SavedView",
+    "Submission",
     "Suppression",
     "Symptom",
     "Tracker",
@@ -320,8 +323,86 @@ class Suppression(models.Model):
         return self.lifted_at is None and self.expires_at > timezone.now()
 
 
+class Job(models.Model):
+    """What a worker does for a person who waits: held by owner and lease; `epoch` counts claims.
+
+    `triage.leases` claims, renews, sweeps.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Running"
+        DONE = "finished", "Done"
+        FAILED = "failed", "Could not run"
+        CANCELLED = "cancelled", "Cancelled"
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    state = models.CharField(max_length=20, choices=State, default=State.QUEUED)
+    owner = models.CharField(max_length=120, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    epoch = models.PositiveIntegerField(default=0)
+    problem = models.TextField(blank=True, help_text="Why it could not run, for a person.")
+    asked_at = models.DateTimeField(default=timezone.now, editable=False)
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in {self.State.QUEUED, self.State.RUNNING}
+
+
+class Submission(Job):
+    """A reproducer that somebody wrote, until it is a finding or has proved nothing.
+
+    `kind`: see `engine.foreign`. `answers`: what each mode, or each attempt of a script, said.
+    `isolation`: what held while it ran, in words.
+    """
+
+    class Kind(models.TextChoices):
+        MODULE = "module", "Inputs and a function"
+        SCRIPT = "script", "Script with an assertion"
+
+    name = models.CharField(max_length=120, help_text="Of the file.")
+    text = models.TextField()
+    kind = models.CharField(max_length=10, choices=Kind)
+    framework = models.CharField(max_length=20, choices=Framework)
+    environment = models.ForeignKey(
+        Environment, null=True, blank=True, on_delete=models.SET_NULL, related_name="submissions"
+    )
+    attempts = models.PositiveSmallIntegerField(default=3)
+    everywhere = models.BooleanField(
+        default=False, help_text="Then on all environments of the framework, too."
+    )
+    answers = models.JSONField(default=list, blank=True, encoder=StrictJSONEncoder)
+    isolation = models.JSONField(default=list, blank=True)
+
+    class Meta:
+        ordering = ["-asked_at", "-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=~Q(state="running") | (~Q(owner="") & Q(lease_until__isnull=False)),
+                name="running_submission_has_lease",
+            ),
+        ]
+        indexes = [models.Index(fields=["state", "asked_at"], name="submission_to_claim")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("triage:show-submission", args=[self.uuid])
+
+
 class FindingRecord(models.Model):
     """A finding that the engine confirmed. What it says never changes, no cleanup deletes it.
+
+    A round of a shard made it, or a script that somebody submitted: then it has no campaign.
 
     Lists filter and show the columns; `data` is the whole of it, as `Finding.to_json` gives. Which
     bucket it is in, people may change: `rule` and `moved` say why it is there, and where both are
@@ -330,8 +411,15 @@ class FindingRecord(models.Model):
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     bucket = models.ForeignKey(Bucket, on_delete=models.PROTECT, related_name="findings")
-    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="findings")
-    shard = models.ForeignKey(Shard, on_delete=models.PROTECT, related_name="finding_records")
+    campaign = models.ForeignKey(
+        Campaign, null=True, blank=True, on_delete=models.PROTECT, related_name="findings"
+    )
+    shard = models.ForeignKey(
+        Shard, null=True, blank=True, on_delete=models.PROTECT, related_name="finding_records"
+    )
+    submission = models.OneToOneField(
+        "Submission", null=True, blank=True, on_delete=models.PROTECT, related_name="finding"
+    )
     round = models.PositiveIntegerField()
     key = models.TextField(help_text="The failure key.")
     key_digest = models.CharField(max_length=64)
@@ -377,6 +465,11 @@ class FindingRecord(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["shard", "round", "key_digest"], name="finding_recorded_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(shard__isnull=False, campaign__isnull=False, submission=None)
+                | Q(shard=None, campaign=None, submission__isnull=False),
+                name="finding_of_shard_or_submission",
             ),
         ]
         indexes = [
@@ -606,25 +699,46 @@ class ReportEvent(models.Model):
         return f"{self.kind}: {self.before} -> {self.after}"
 
 
-class Rerun(models.Model):
-    """The stored script of a finding run again: who asked, where it ran, what it said.
+class Bisection(models.Model):
+    """A search for the versions between which a bug came and went, by reruns of one script.
 
-    A worker holds it as it holds a shard, by owner, lease and epoch; `epoch` counts the claims.
-    `results`: an object for each attempt, `engine.script_run.ScriptRun` without the columns.
+    It goes on by `triage.retesting`, a rerun at a time, until no installed version tells more.
     """
 
     class State(models.TextChoices):
-        QUEUED = "queued", "Queued"
         RUNNING = "running", "Running"
         DONE = "finished", "Done"
-        FAILED = "failed", "Could not run"
         CANCELLED = "cancelled", "Cancelled"
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    finding = models.ForeignKey(FindingRecord, on_delete=models.CASCADE, related_name="reruns")
+    finding = models.ForeignKey(FindingRecord, on_delete=models.CASCADE, related_name="bisections")
     asked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
+    attempts = models.PositiveSmallIntegerField(default=3)
+    state = models.CharField(max_length=20, choices=State, default=State.RUNNING)
+    asked_at = models.DateTimeField(default=timezone.now, editable=False)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-asked_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["finding"], condition=Q(state="running"), name="one_bisection_at_a_time"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.finding}: {self.get_state_display()}"
+
+
+class Rerun(Job):
+    """The stored script of a finding run again: who asked, where it ran, what it said.
+
+    `results`: an object for each attempt, `engine.script_run.ScriptRun` without the columns.
+    """
+
+    finding = models.ForeignKey(FindingRecord, on_delete=models.CASCADE, related_name="reruns")
     environment = models.ForeignKey(
         Environment,
         null=True,
@@ -633,18 +747,13 @@ class Rerun(models.Model):
         related_name="reruns",
         help_text="None for the framework's own.",
     )
+    bisection = models.ForeignKey(
+        Bisection, null=True, blank=True, on_delete=models.SET_NULL, related_name="reruns"
+    )
     attempts = models.PositiveSmallIntegerField(default=3)
-    state = models.CharField(max_length=20, choices=State, default=State.QUEUED)
-    owner = models.CharField(max_length=120, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
-    epoch = models.PositiveIntegerField(default=0)
     interpreter = models.CharField(max_length=500, blank=True, help_text="What ran it.")
     versions = models.JSONField(default=dict, blank=True, help_text="Package to version.")
     results = models.JSONField(default=list, blank=True, encoder=StrictJSONEncoder)
-    problem = models.TextField(blank=True, help_text="Why it could not run, for a person.")
-    asked_at = models.DateTimeField(default=timezone.now, editable=False)
-    started_at = models.DateTimeField(null=True, blank=True)
-    ended_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["-asked_at", "-id"]
@@ -668,10 +777,6 @@ class Rerun(models.Model):
 
     def __str__(self) -> str:
         return self.words
-
-    @property
-    def is_open(self) -> bool:
-        return self.state in {self.State.QUEUED, self.State.RUNNING}
 
     @property
     def reproduced(self) -> int:

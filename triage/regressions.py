@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from triage.models import FindingRecord, Rerun
+from triage.standing import version_of
 
 __all__ = ["passes_on", "ran_on_older"]
 
@@ -18,12 +19,12 @@ def passes_on(record: FindingRecord) -> str:
     query.
     """
     framework = record.framework
-    found_with = _version(_environment(record).get(framework, ""))
+    found_with = version_of(_environment(record).get(framework, ""))
     if found_with is None:
         return ""
     passed, failed = set[Version](), set[Version]()
     for rerun in record.reruns.filter(state=Rerun.State.DONE):
-        ran_with = _version(rerun.versions.get(framework, ""))
+        ran_with = version_of(rerun.versions.get(framework, ""))
         if ran_with is not None and ran_with < found_with:
             failed |= {ran_with} if rerun.reproduced else set()
             passed |= {ran_with} if rerun.passed == rerun.attempts else set()
@@ -34,8 +35,8 @@ def passes_on(record: FindingRecord) -> str:
 def ran_on_older(rerun: Rerun) -> bool:
     """Whether it ran on a version from before the one that the finding was found with."""
     framework = rerun.finding.framework
-    here = _version(rerun.versions.get(framework, ""))
-    found_with = _version(_environment(rerun.finding).get(framework, ""))
+    here = version_of(rerun.versions.get(framework, ""))
+    found_with = version_of(_environment(rerun.finding).get(framework, ""))
     return here is not None and found_with is not None and here < found_with
 
 
@@ -43,11 +44,3 @@ def _environment(record: FindingRecord) -> Mapping[str, str]:
     """Versions as the finding states them; none where another version of the engine wrote it."""
     found: Mapping[str, str] = record.data.get("environment", {})
     return found
-
-
-def _version(text: str) -> Version | None:
-    """None for what is no version. What follows a plus says how it was built, not how old it is."""
-    try:
-        return Version(text.partition("+")[0])
-    except InvalidVersion:
-        return None

@@ -1,8 +1,7 @@
 """Running the stored script of a finding again: asked for, claimed, run, judged, swept.
 
-The database is the queue, as for shards: a message is a hint, a claim is one conditional update,
-and every write of a worker is conditional on the epoch that it claimed. Of one finding at most one
-rerun runs at a time; a constraint sees to that, and the others wait.
+How a job is held is in `triage.leases`. Of one finding at most one rerun runs at a time; a
+constraint sees to that, and the others wait.
 """
 
 from __future__ import annotations
@@ -10,24 +9,24 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from dataclasses import asdict
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from celery import current_app
 from django.conf import settings
-from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from campaigns.models import Environment
 from engine.script_run import Ending, ScriptRun, run_script
+from triage import leases
 from triage.counting import weigh_again
 from triage.events import raise_flag, write_event
-from triage.models import Bucket, BucketEvent, FindingRecord, Rerun
+from triage.leases import Claim, Hint, LostJobError, StoppingError, Watch
+from triage.models import Bisection, Bucket, BucketEvent, FindingRecord, Rerun
 from triage.regressions import ran_on_older
 
 if TYPE_CHECKING:
@@ -35,10 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ATTEMPTS",
-    "LEASE",
     "TASK",
-    "Claim",
-    "Hint",
     "ask_rerun",
     "cancel_rerun",
     "claim_rerun",
@@ -50,11 +46,8 @@ __all__ = [
 logger = logging.getLogger(__name__)
 TASK = "flowmut.run_rerun"  # the task's name in `flowmut_web.tasks`
 ATTEMPTS = (1, 3, 5, 10)
-LEASE = timedelta(seconds=30)
-_RENEW = timedelta(seconds=10)
 _DEADLINE = 180.0  # seconds for each attempt
 _ADDRESS_SPACE = 16 * 2**30
-_MOST_CLAIMS = 3
 _ENOUGH = 2  # attempts that could not run: the next would not either
 _OUTPUT_KEPT = 6000
 # People take these for bugs that are there: that the script passes is news.
@@ -66,68 +59,34 @@ _BELIEVED = {
 }
 
 
-class LostRerunError(Exception):
-    """It was cancelled, or somebody else holds it: nothing was written."""
-
-
-class StoppingError(Exception):
-    """The worker is asked to stop."""
-
-
-@dataclass(frozen=True)
-class Hint:
-    """What a message says: this rerun can be claimed, unless its epoch has moved on."""
-
-    rerun: int
-    epoch: int
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A rerun held by us, as it was when we claimed it."""
-
-    rerun: Rerun
-    epoch: int
-
-    @property
-    def held(self) -> QuerySet[Rerun]:
-        """Its row as long as it is ours, else nothing."""
-        return Rerun.objects.filter(pk=self.rerun.pk, epoch=self.epoch, state=Rerun.State.RUNNING)
-
-
 # -------------------------------------------------------------------------------------- by people
 @transaction.atomic
 def ask_rerun(
     record: FindingRecord,
     *,
-    who: User,
+    who: User | None,
     environment: Environment | None = None,
     attempts: int = 3,
+    bisection: Bisection | None = None,
 ) -> Rerun:
-    """Queue a run of the script in `attempts` fresh processes; `environment` None for our own."""
+    """Queue a run of the script in `attempts` fresh processes; `environment` None for our own.
+
+    `bisection`: the search that it is a step of.
+    """
     rerun = Rerun.objects.create(
-        finding=record, asked_by=who, environment=environment, attempts=attempts
+        finding=record,
+        asked_by=who,
+        environment=environment,
+        attempts=attempts,
+        bisection=bisection,
     )
-    transaction.on_commit(partial(_send, Hint(rerun.pk, rerun.epoch)))
+    transaction.on_commit(partial(leases.send, TASK, rerun))
     return rerun
 
 
 def cancel_rerun(rerun: Rerun, *, now: datetime | None = None) -> bool:
     """End it without a result, within a second where it runs; False where it had ended."""
-    is_open = Rerun.objects.filter(pk=rerun.pk, state__in=[Rerun.State.QUEUED, Rerun.State.RUNNING])
-    return bool(
-        is_open.update(
-            state=Rerun.State.CANCELLED, owner="", lease_until=None, ended_at=now or timezone.now()
-        )
-    )
-
-
-def _send(hint: Hint) -> None:
-    """Tell a worker at once; where the broker does not take it, the next sweep does."""
-    try:
-        current_app.send_task(TASK, (hint.rerun, hint.epoch), retry=False)
-    except (OperationalError, OSError):
-        logger.warning("The broker did not take a rerun.", exc_info=True)
+    return leases.cancel(rerun, now=now)
 
 
 # ------------------------------------------------------------------------------------ by a worker
@@ -143,24 +102,10 @@ def is_waited_for() -> bool:
 
 def claim_rerun(
     rerun: int, *, owner: str, epoch: int | None = None, now: datetime | None = None
-) -> Claim | None:
+) -> Claim[Rerun] | None:
     """Take a queued rerun whose finding has none running; None where it is not to be had."""
-    now = now or timezone.now()
-    found = Rerun.objects.select_related("finding__bucket", "environment").filter(pk=rerun).first()
-    if found is None or epoch not in (None, found.epoch):
-        return None
-    try:
-        with transaction.atomic():
-            taken = _claimable().filter(pk=rerun, epoch=found.epoch)
-            changes = {"state": Rerun.State.RUNNING, "owner": owner, "lease_until": now + LEASE}
-            if taken.update(**changes, epoch=F("epoch") + 1, started_at=now, results=[]) != 1:
-                return None
-    except IntegrityError:  # another rerun of the finding was claimed at the same moment
-        return None
-    found.refresh_from_db(
-        fields=["state", "owner", "lease_until", "epoch", "started_at", "results"]
-    )
-    return Claim(found, found.epoch)
+    claimable = _claimable().select_related("finding__bucket", "environment")
+    return leases.claim(claimable, rerun, owner=owner, epoch=epoch, now=now, results=[])
 
 
 def run_rerun(
@@ -170,33 +115,41 @@ def run_rerun(
     scratch: Path,
     epoch: int | None = None,
     is_stopping: Callable[[], bool] = lambda: False,
+    on_end: Callable[[Rerun], None] = lambda rerun: None,
     deadline: float = _DEADLINE,
 ) -> bool:
     """Claim a rerun and run its attempts, each recorded as it ends; whether it was to be had.
 
     No transaction is open meanwhile. Where the worker must stop, it goes back to the queue.
+    `on_end` is called in the transaction that records its end.
     """
     claim = claim_rerun(rerun, owner=owner, epoch=epoch)
     if claim is None:
         return False
     try:
-        _attempt_all(claim, scratch, deadline, _Watch(claim, is_stopping))
-    except LostRerunError:
+        _attempt_all(claim, scratch, deadline, Watch(claim, is_stopping), on_end)
+    except LostJobError:
         logger.info("rerun %s is no longer ours", rerun)
     except BaseException as error:
-        _release(claim)
+        claim.release()
         if not isinstance(error, StoppingError):
             raise
     return True
 
 
-def _attempt_all(claim: Claim, scratch: Path, deadline: float, watch: _Watch) -> None:
-    rerun = claim.rerun
+def _attempt_all(
+    claim: Claim[Rerun],
+    scratch: Path,
+    deadline: float,
+    watch: Watch,
+    on_end: Callable[[Rerun], None],
+) -> None:
+    rerun = claim.job
     script = str(rerun.finding.data.get("script", ""))
     rerun.interpreter, rerun.versions = _where(rerun)
-    _write(claim, interpreter=rerun.interpreter, versions=rerun.versions)
+    claim.write(interpreter=rerun.interpreter, versions=rerun.versions)
     if not script:
-        _end(claim, problem="the finding holds no script")
+        _end(claim, on_end, problem="the finding holds no script")
         return
     for _ in range(rerun.attempts):
         run = run_script(
@@ -209,30 +162,11 @@ def _attempt_all(claim: Claim, scratch: Path, deadline: float, watch: _Watch) ->
         )
         rerun.results.append(_result(run))
         rerun.versions |= _printed_version(run.output, rerun.finding.framework)
-        _write(claim, results=rerun.results, versions=rerun.versions)
+        claim.write(results=rerun.results, versions=rerun.versions)
         lacking = [one for one in rerun.results if one["ending"] == Ending.NOT_RUN]
         if len(lacking) >= _ENOUGH:
             break
-    _end(claim)
-
-
-class _Watch:
-    """Called about every second while a script runs: keeps the lease, notices that it must end."""
-
-    def __init__(self, claim: Claim, is_stopping: Callable[[], bool]) -> None:
-        self.claim = claim
-        self.is_stopping = is_stopping
-        self.renewed = timezone.now()
-
-    def __call__(self) -> None:
-        if self.is_stopping():
-            raise StoppingError
-        now = timezone.now()
-        if now - self.renewed >= _RENEW:
-            _write(self.claim, lease_until=now + LEASE)
-            self.renewed = now
-        elif not self.claim.held.exists():
-            raise LostRerunError
+    _end(claim, on_end)
 
 
 def _where(rerun: Rerun) -> tuple[str, dict[str, str]]:
@@ -254,33 +188,23 @@ def _printed_version(output: str, framework: str) -> dict[str, str]:
     return {framework: found[1]} if found else {}
 
 
-def _write(claim: Claim, **changes: object) -> None:
-    if claim.held.update(**changes) != 1:
-        raise LostRerunError
-
-
-def _release(claim: Claim) -> None:
-    claim.held.update(state=Rerun.State.QUEUED, owner="", lease_until=None)
-
-
 @transaction.atomic
-def _end(claim: Claim, *, problem: str = "", now: datetime | None = None) -> None:
+def _end(
+    claim: Claim[Rerun],
+    on_end: Callable[[Rerun], None],
+    *,
+    problem: str = "",
+    now: datetime | None = None,
+) -> None:
     """What it says becomes a line of the bucket's history, and a flag where it is news."""
     now = now or timezone.now()
-    rerun = claim.rerun
+    rerun = claim.job
     has_run = rerun.reproduced + rerun.passed > 0
     if not has_run:
         problem = problem or str(rerun.results[-1]["reason"])
     rerun.state = Rerun.State.DONE if has_run else Rerun.State.FAILED
     rerun.problem, rerun.ended_at = problem, now
-    _write(
-        claim,
-        state=rerun.state,
-        problem=problem,
-        ended_at=now,
-        owner="",
-        lease_until=None,
-    )
+    claim.end(rerun.state, problem=problem, now=now)
     # As it is now: a merge may have moved the finding meanwhile.
     buckets = Bucket.objects.select_for_update(of=("self",))
     bucket = rerun.finding.bucket = buckets.get(findings=rerun.finding_id)
@@ -295,6 +219,7 @@ def _end(claim: Claim, *, problem: str = "", now: datetime | None = None) -> Non
     )
     weigh_again(rerun.finding)
     _raise_news(bucket, rerun, where, now)
+    on_end(rerun)
 
 
 def _raise_news(bucket: Bucket, rerun: Rerun, where: str, now: datetime) -> None:
@@ -314,26 +239,5 @@ def _raise_news(bucket: Bucket, rerun: Rerun, where: str, now: datetime) -> None
 def sweep_reruns(
     *, is_gone: Callable[[str], bool] = lambda owner: False, now: datetime | None = None
 ) -> list[Hint]:
-    """Queue again what dead workers held, give up what no worker survives; hints for the rest.
-
-    A worker is dead when its lease ran out, or when `is_gone` knows that it is.
-    """
-    now = now or timezone.now()
-    held = Rerun.objects.filter(state=Rerun.State.RUNNING)
-    for rerun in held.only("epoch", "owner", "lease_until"):
-        assert rerun.lease_until is not None, "a constraint says so"
-        if rerun.lease_until > now and not is_gone(rerun.owner):
-            continue
-        orphan = held.filter(pk=rerun.pk, epoch=rerun.epoch, lease_until=rerun.lease_until)
-        if rerun.epoch < _MOST_CLAIMS:
-            orphan.update(state=Rerun.State.QUEUED, owner="", lease_until=None)
-        else:
-            orphan.update(
-                state=Rerun.State.FAILED,
-                owner="",
-                lease_until=None,
-                ended_at=now,
-                problem=f"the worker that ran it was lost {_MOST_CLAIMS} times",
-            )
-    waiting = _claimable().order_by("asked_at", "pk").values_list("pk", "epoch")
-    return [Hint(rerun, epoch) for rerun, epoch in waiting]
+    """Hints for those that wait, and for those whose worker died."""
+    return leases.sweep(_claimable(), is_gone=is_gone, now=now)

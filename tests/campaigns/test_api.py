@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from campaigns.choices import PRESETS
-from campaigns.models import Campaign, Environment
+from campaigns.models import Campaign
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -131,7 +131,7 @@ def test_two_campaigns_are_compared(client: Client) -> None:
 
 
 def test_environments_are_listed_and_asked_again(client: Client, sent: list[str]) -> None:
-    Environment.objects.create(name="torch", interpreter="/py", versions={"torch": "2.13.0"})
+    factories.environment("torch", "2.13.0")
     listed = client.get("/api/environments/").json()["results"]
     assert [(one["name"], one["versions"]) for one in listed] == [("torch", {"torch": "2.13.0"})]
     asked = client.post("/api/environments/probe/", {}, content_type="application/json")

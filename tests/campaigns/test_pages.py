@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Campaign, Environment, WorkerHeartbeat
+from campaigns.models import Campaign, WorkerHeartbeat
 from campaigns.selectors import campaign_progress
 from tests import factories
 
@@ -111,7 +111,7 @@ def test_buttons_pause_resume_and_cancel(client: Client) -> None:
 @pytest.mark.usefixtures("person")
 def test_environments_show_health_and_problems(client: Client) -> None:
     assert "No environment is known yet" in client.get("/campaigns/environments/").content.decode()
-    Environment.objects.create(name="mindspore", interpreter="/py", problem="No module named x")
+    factories.environment("mindspore", problem="No module named x")
     assert "No module named x" in client.get("/campaigns/environments/").content.decode()
 
 

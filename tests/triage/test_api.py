@@ -12,7 +12,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.validation import validate_schema
 from rest_framework.authtoken.models import Token
 
-from campaigns.models import Campaign, Environment
+from campaigns.models import Campaign
 from flowmut_web.api_page import operations
 from tests import factories
 from triage import saved_views, services
@@ -367,7 +367,7 @@ def test_script_is_read_run_again_and_cancelled(client: Client) -> None:
         factories.SCRIPT,
         "text/x-python",
     )
-    Environment.objects.create(name="mindspore", interpreter="/x")
+    factories.environment("mindspore")
     elsewhere = post(client, f"{path}rerun/", {"environment": "mindspore"})
     assert (elsewhere.status_code, "environment" in elsewhere.json()) == (400, True)
     assert post(client, f"{path}rerun/", {"attempts": 4}).status_code == 400

@@ -1,11 +1,9 @@
 """A script that passes on an older version makes its finding a regression."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
-from campaigns.models import Environment
 from tests import factories
 from triage import reruns
 from triage.counting import points_of, recount, weigh_again
@@ -77,7 +75,7 @@ def test_finding_that_does_not_say_its_version_is_no_regression() -> None:
 
 
 def test_rerun_on_an_older_version_raises_the_impact_and_no_flag(tmp_path: Path) -> None:
-    older = Environment.objects.create(name="torch 2.12", interpreter=sys.executable)
+    older = factories.environment("torch 2.12")
     record = factories.finding(script="print('torch 2.12.0')\nprint('no difference')")
     before = record.impact
     rerun = reruns.ask_rerun(record, who=factories.user(), environment=older, attempts=1)

@@ -28,7 +28,7 @@ from flowmut_web.tasks import run_rerun as task
 from flowmut_web.tasks import sweep
 from flowmut_web.worker import child
 from tests import factories
-from triage import reruns
+from triage import leases, reruns
 from triage.grouping import merge_buckets
 from triage.models import Bucket, FindingRecord, Rerun
 
@@ -146,7 +146,10 @@ def test_chosen_environment_runs_it(tmp_path: Path) -> None:
     other = tmp_path / "other-python"
     other.symlink_to(sys.executable)
     nightly = Environment.objects.create(
-        name="torch nightly", interpreter=str(other), versions={"python": "3.11.2", "torch": "9.0"}
+        name="torch nightly",
+        framework="torch",
+        interpreter=str(other),
+        versions={"python": "3.11.2", "torch": "9.0"},
     )
     record = factories.finding(script=SHOWS)
     rerun = reruns.ask_rerun(record, who=factories.user(), environment=nightly, attempts=1)
@@ -177,7 +180,7 @@ def test_second_rerun_of_a_finding_waits_and_of_another_does_not(tmp_path: Path)
     other = asked()
     assert reruns.claim_rerun(first.pk, owner="one") is not None
     assert reruns.claim_rerun(second.pk, owner="two") is None
-    assert [hint.rerun for hint in reruns.sweep_reruns()] == [other.pk]
+    assert [hint.job for hint in reruns.sweep_reruns()] == [other.pk]
     reruns.cancel_rerun(first)
     assert reruns.claim_rerun(second.pk, owner="two") is not None
 
@@ -221,7 +224,7 @@ def test_cancelled_while_it_runs_ends_soon_and_says_nothing(
 def test_worker_that_must_stop_gives_it_back(tmp_path: Path) -> None:
     rerun = run(asked(SLEEPS), tmp_path, is_stopping=lambda: True)
     assert (rerun.state, rerun.owner, rerun.lease_until) == ("queued", "", None)
-    assert [hint.rerun for hint in reruns.sweep_reruns()] == [rerun.pk]
+    assert [hint.job for hint in reruns.sweep_reruns()] == [rerun.pk]
 
 
 # ------------------------------------------------------------------------------------------- sweeps
@@ -242,7 +245,7 @@ def test_lease_that_ran_out_frees_it_and_its_old_owner_writes_nothing() -> None:
     claim = reruns.claim_rerun(rerun.pk, owner="elsewhere")
     assert claim is not None
     assert reruns.sweep_reruns() == []
-    later = timezone.now() + reruns.LEASE + timedelta(seconds=1)
+    later = timezone.now() + leases.LEASE + timedelta(seconds=1)
     assert [hint.epoch for hint in reruns.sweep_reruns(now=later)] == [1]
     assert claim.held.update(results=[1]) == 0
 
@@ -353,7 +356,7 @@ def test_asking_by_script_answers_with_the_panel(client: Client) -> None:
 @pytest.mark.usefixtures("person")
 def test_only_environments_of_the_framework_can_be_chosen(client: Client) -> None:
     for name in ("torch", "torch nightly", "mindspore", "torchvision"):
-        Environment.objects.create(name=name, interpreter=sys.executable)
+        factories.environment(name)
     record = factories.finding()
     page = client.get(record.get_absolute_url())
     offered = page.context["rerun_form"].fields["environment"].queryset

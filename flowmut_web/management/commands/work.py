@@ -45,8 +45,8 @@ class Command(BaseCommand):
     def _step(self, seconds: float) -> bool:
         """A script that a person waits for, or a slice of a shard; whether there was one."""
         for waiting in sweep_reruns(is_gone=is_gone):
-            if child.rerun(waiting.rerun, epoch=waiting.epoch):
-                self.stdout.write(f"rerun {waiting.rerun}: done")
+            if child.rerun(waiting.job, epoch=waiting.epoch):
+                self.stdout.write(f"rerun {waiting.job}: done")
                 return True
         for hint in sweep_expired():
             done = child.run(hint.shard, epoch=hint.epoch, seconds=seconds)
