@@ -215,6 +215,14 @@ WORKER_INTERPRETERS = {
     "mindspore": env.text("FLOWMUT_MINDSPORE_PYTHON", sys.executable),
 }
 
+# Environments that `flowmut env add --spec` makes, and where pip looks for them ("" for pip's own).
+ENVIRONMENT_DIR = env.path("FLOWMUT_ENVIRONMENT_DIR", VAR_DIR / "environments")
+PIP_INDEX = env.text("FLOWMUT_PIP_INDEX", "")
+WHEEL_DIR = env.text("FLOWMUT_WHEEL_DIR", "")
+
+# Whether administrators may upload scripts in the browser; each runs code of whoever wrote it.
+SCRIPT_UPLOAD = env.boolean("FLOWMUT_SCRIPT_UPLOAD", default=False)
+
 # Trackers -----------------------------------------------------------------------------------------
 # Where reports are filed and followed. Without a token only what is public is read; with one an
 # administrator may post. Nothing is sent anywhere before a person linked or filed a report there.
@@ -240,14 +248,6 @@ TRACKERS = {
 GITHUB_WEBHOOK_SECRET = env.text("FLOWMUT_GITHUB_WEBHOOK_SECRET", "")
 # How often an open report is asked after; 0: only when a person or a webhook wants it.
 FOLLOW_MINUTES = env.integer("FLOWMUT_FOLLOW_MINUTES", 60, least=0)
-
-# Environments that `flowmut env add --spec` makes, and where pip looks for them ("" for pip's own).
-ENVIRONMENT_DIR = env.path("FLOWMUT_ENVIRONMENT_DIR", VAR_DIR / "environments")
-PIP_INDEX = env.text("FLOWMUT_PIP_INDEX", "")
-WHEEL_DIR = env.text("FLOWMUT_WHEEL_DIR", "")
-
-# Whether administrators may upload scripts in the browser; each runs code of whoever wrote it.
-SCRIPT_UPLOAD = env.boolean("FLOWMUT_SCRIPT_UPLOAD", default=False)
 
 # API ----------------------------------------------------------------------------------------------
 

@@ -142,7 +142,7 @@ def shard(*, campaign: Campaign | None = None, **fields: Any) -> Shard:
 def environment(name: str, version: str = "", **fields: Any) -> Environment:
     """An interpreter, our own by default; its framework is the first word of its name."""
     framework = name.split()[0]
-    versions = {"python": "3.11.2", framework: version} if version else {}
+    versions = {framework: version} if version else {}
     values = {
         "name": name,
         "framework": framework,
