@@ -224,8 +224,11 @@ class _Writer:
     def _state(self, call: str) -> str:
         names = self.divergence.message.split(", ")
         asked = ", ".join(STATE[name] for name in names)
+        # Else the call may run in a thread whose state nobody sees.
+        settled = ["ms.runtime.launch_blocking()"] if self.framework == "mindspore" else []
         return "\n".join(
             (
+                *settled,
                 f"before = [{asked}]",
                 call,
                 f"after = [{asked}]",

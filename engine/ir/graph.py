@@ -136,6 +136,13 @@ class Node:
         forms = {**dict(self.forms), framework: form}
         return replace(self, forms=tuple(sorted((k, v) for k, v in forms.items() if v)))
 
+    def within(self) -> Iterator[Node]:
+        """This node and every node of its regions, of theirs, and so on."""
+        yield self
+        for region in self.regions:
+            for node in region.nodes:
+                yield from node.within()
+
     @cached_property
     def uses(self) -> tuple[str, ...]:
         """Every outer value this node reads, captures included."""

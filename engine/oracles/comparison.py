@@ -101,12 +101,15 @@ class Comparison:
     @cached_property
     def random_values(self) -> frozenset[str]:
         """Values that depend on a random operator."""
-        return spread(self.case.graph, lambda node: (spec := OPS.get(node.op)) and spec.random)
+        return spread(
+            self.case.graph,
+            lambda node: any((spec := OPS.get(one.op)) and spec.random for one in node.within()),
+        )
 
     @cached_property
     def draws_numbers(self) -> bool:
         """Whether an operator uses a generator, be it for values that are sorted afterwards."""
-        specs = (OPS.get(node.op) for node in self.case.graph.nodes)
+        specs = (OPS.get(one.op) for node in self.case.graph.nodes for one in node.within())
         return any(one and (one.random or "sorted-draw" in one.tags) for one in specs)
 
     def unpromised_views(self, framework: str, name: str) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ class Referee:
     @cached_property
     def accumulates(self) -> bool:
         """Whether any operator sums many terms, so that the order of summing shows."""
-        specs = (OPS.get(node.op) for node in self.case.graph.nodes)
+        specs = (OPS.get(one.op) for node in self.case.graph.nodes for one in node.within())
         return any(one is not None and one.tolerance is Tolerance.ACCUMULATING for one in specs)
 
     @cached_property

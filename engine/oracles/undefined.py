@@ -39,7 +39,14 @@ _SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
 
 def undefined_values(graph: Graph, referee: Referee) -> frozenset[str]:
     """Names of the values with an undefined element, and of everything computed from them."""
-    return spread(graph, lambda node: _is_undefined(node, graph, referee.working))
+    return spread(
+        graph,
+        lambda node: (
+            _is_undefined(node, graph, referee.working)
+            # What flows in a loop is not recorded: what may be undefined there counts as such.
+            or any(_may_be_undefined(one) for one in node.within() if one is not node)
+        ),
+    )
 
 
 def branches_on_nan(graph: Graph, referee: Referee) -> frozenset[str]:
@@ -51,8 +58,13 @@ def branches_on_nan(graph: Graph, referee: Referee) -> frozenset[str]:
     return spread(
         graph,
         lambda node: (
-            node.op in _BRANCHING
-            and any(np.isnan(as_float64(referee.exact[one])).any() for one in node.operands if one)
+            any(one.op in _BRANCHING for one in node.within() if one is not node)
+            or (
+                node.op in _BRANCHING
+                and any(
+                    np.isnan(as_float64(referee.exact[one])).any() for one in node.operands if one
+                )
+            )
         ),
     )
 
@@ -94,6 +106,20 @@ def spread(graph: Graph, begins: Callable[[Node], object]) -> frozenset[str]:
                 storage.add(alias_root(graph, node.writes))
     tainted.update(one for one in graph.types if storage and alias_root(graph, one) in storage)
     return frozenset(tainted)
+
+
+def _may_be_undefined(node: Node) -> bool:
+    """Whether a node has an undefined result for some values, be it for none of those at hand."""
+    if node.op in (*_WRITES, *_DECOMPOSITIONS):
+        return True
+    spec = OPS.get(node.op)
+    if spec is None or not isinstance(node.type, Dense) or not is_integer(node.type.dtype):
+        return False
+    return (
+        bool({"ties", "cast"} & set(spec.tags))
+        or node.op.startswith(_DIVISIONS)
+        or node.op in _SHIFTS
+    )
 
 
 def _is_undefined(node: Node, graph: Graph, values: Mapping[str, Array]) -> bool:
