@@ -102,6 +102,11 @@ format: .venv/installed ## format the code and mend what the linter can
 catalogue: .venv/installed ## write docs/catalogue.md from the tables
 	@$(PYTHON) scripts/catalogue.py
 
+.PHONY: api-coverage
+api-coverage: .venv/installed ## write docs/api/*.txt: which of each framework's own operators our forms reach
+	@$(PYTHON) scripts/api_coverage.py torch
+	@$(PYTHON) scripts/api_coverage.py mindspore
+
 .PHONY: clean
 clean: ## remove caches and build leftovers; keeps .venv and var
 	@rm -rf build ./*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

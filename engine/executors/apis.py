@@ -41,6 +41,13 @@ _PUBLIC = {
 }
 
 
+# What makes a sparse tensor of MindSpore, whose methods are documented apart from Tensor's.
+_MAKERS = {
+    **dict.fromkeys(("to_csr", "dense_to_sparse_csr", "CSRTensor"), "ms.CSRTensor"),
+    **dict.fromkeys(("to_coo", "csr_to_coo", "dense_to_sparse_coo", "COOTensor"), "ms.COOTensor"),
+}
+
+
 class _Names(dict[str, str]):
     """Fills every placeholder of a form with a name that shows what it was."""
 
@@ -62,21 +69,31 @@ def _called_in(statement: str, setup: tuple[str, ...]) -> str:
     names = _Names()
     called = _called(ast.parse(statement.format_map(names)).body[0])
     if called == "operand_self":
-        return _called(ast.parse(setup[0].format_map(names)).body[0])
+        return _called(ast.parse(setup[0].format_map(names)).body[0], is_object=True)
     return called
 
 
-def _called(statement: ast.stmt) -> str:
-    """The dotted name of the outermost call of a statement."""
+def _called(statement: ast.stmt, *, is_object: bool = False) -> str:
+    """The dotted name of the outermost call of a statement; `is_object`: of the class, whatever
+    methods are called on the new object, as in `nn.Dropout(0.5).eval()`."""
     found = statement.value if isinstance(statement, ast.Expr | ast.Assign) else None
     while isinstance(found, ast.Subscript | ast.Attribute):
         found = found.value
     if not isinstance(found, ast.Call):
         return ""
     function = found.func
-    while isinstance(function, ast.Call):
-        function = function.func
-    return _dotted(function)
+    while True:
+        match function:
+            case ast.Call(func=inner):
+                function = inner
+            case ast.Attribute(value=ast.Call(func=inner)) if is_object:
+                function = inner
+            case ast.Attribute(value=ast.Call(func=ast.Attribute() as inner), attr="to_dense") if (
+                _dotted(inner).startswith("ops.") and _last(inner) not in _MAKERS
+            ):
+                function = inner  # a sparse operator, whose result the form converts
+            case _:
+                return _dotted(function)
 
 
 def _dotted(name: ast.expr) -> str:
@@ -84,10 +101,20 @@ def _dotted(name: ast.expr) -> str:
     match name:
         case ast.Name(id=text):
             return text
+        case ast.Attribute(value=ast.Call(func=made), attr=attr) if _last(made) in _MAKERS:
+            return f"{_MAKERS[_last(made)]}.{attr}"
         case ast.Attribute(value=ast.Call() | ast.Subscript() | ast.BinOp(), attr=attr):
             return f"operand_.{attr}"
         case ast.Attribute(value=value, attr=attr):
             return f"{_dotted(value)}.{attr}"
+        case _:
+            return ""
+
+
+def _last(name: ast.expr) -> str:
+    match name:
+        case ast.Name(id=text) | ast.Attribute(attr=text):
+            return text
         case _:
             return ""
 

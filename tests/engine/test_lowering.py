@@ -354,6 +354,11 @@ def test_two_bodies_may_use_one_name() -> None:
         ("torch", Form("{x}.clone().sgn_()"), "torch.Tensor.sgn_"),
         ("torch", Form("{x}", before=("{x}.add_({y})",)), "torch.Tensor.add_"),
         ("torch", Form("{self}({x})", setup=("{self} = nn.ReLU()",)), "torch.nn.ReLU"),
+        (
+            "torch",
+            Form("{self}({x})", setup=("{self} = nn.Dropout(0.5).eval()",)),
+            "torch.nn.Dropout",
+        ),
         ("torch", Form("-{x}"), ""),
         ("torch", Form("abs({x})"), ""),
         ("torch", Form("{x}[{i}:{j}]"), ""),
@@ -363,6 +368,13 @@ def test_two_bodies_may_use_one_name() -> None:
         ("mindspore", Form("{self}({x})", setup=("{self} = nn.Tanh()",)), "mindspore.nn.Tanh"),
         ("mindspore", Form("{x}.max(axis={dim})"), "mindspore.Tensor.max"),
         ("mindspore", Form("Tensor({v})"), "mindspore.Tensor"),
+        ("mindspore", Form("ops.csr_abs({x}.to_csr()).to_dense()"), "mindspore.ops.csr_abs"),
+        ("mindspore", Form("{x}.to_csr().to_dense()"), "mindspore.CSRTensor.to_dense"),
+        (
+            "mindspore",
+            Form("ops.csr_to_coo({x}.to_csr()).to_dense()"),
+            "mindspore.COOTensor.to_dense",
+        ),
         ("mindspore", Form("ms.jit({x})", api="ops.abs"), "mindspore.ops.abs"),
     ],
 )

@@ -1,0 +1,96 @@
+"""Every default that a form leaves out is the one in the framework's documented signature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from engine.executors.pool import Pool
+from engine.ops import FRAMEWORKS
+from tests.executors.documented_defaults import Claim, claims, documents, signature_of
+
+pytestmark = pytest.mark.framework
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A default that the signature writes otherwise than what it stands for, and the sentence of
+    the documentation that says so."""
+
+    written: object
+    meant: object
+    sentence: str
+
+
+_LINEAR = Reading(None, False, "For modes that use :attr:`align_corners`, ``None``")
+READINGS = {
+    ("torch.nn.functional.interpolate", "align_corners"): _LINEAR,
+    ("torch.nn.functional.pad", "value"): Reading(None, 0, "Default: ``0``"),
+    ("torch.topk", "dim"): Reading(
+        None, -1, "If :attr:`dim` is not given, the last dimension of the `input` is chosen."
+    ),
+    ("torch.searchsorted", "right"): Reading(
+        False, True, 'and "right" corresponds to True for :attr:`right`'
+    ),
+    ("mindspore.ops.count_nonzero", "axis"): Reading(
+        (), None, "If no axis is specified then all non-zeros in the tensor are counted."
+    ),
+    ("mindspore.nn.GELU", "approximate"): Reading(
+        True, "tanh", "If `approximate` is ``True``, The gaussian error linear activation is"
+    ),
+    ("mindspore.ops.pad", "value"): Reading(
+        None, 0, "If the value is None, 0 is used as the default padding value."
+    ),
+    ("mindspore.ops.topk", "dim"): Reading(
+        None, -1, "If dim is not given, the last dimension of the input is chosen."
+    ),
+    ("mindspore.ops.searchsorted", "right"): Reading(
+        False, True, "and ``right`` corresponds to ``True`` for `right`"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "framework", [pytest.param(one, marks=getattr(pytest.mark, one)) for one in FRAMEWORKS]
+)
+def test_what_a_form_leaves_out_is_the_documented_default(pool: Pool, framework: str) -> None:
+    documented = documents(pool, framework)
+    made = list(claims(framework, documented))
+    assert len(made) > 90, "hardly a default could be compared"
+
+    def is_right(claim: Claim) -> bool:
+        signature = signature_of(documented[claim.api].signature)
+        assert signature is not None
+        written = signature.defaults[claim.parameter]
+        if _same(written, claim.value):
+            return True
+        reading = READINGS.get((claim.api, claim.parameter))
+        return (
+            reading is not None
+            and _same(written, reading.written)
+            and _same(claim.value, reading.meant)
+            and reading.sentence in documented[claim.api].text
+        )
+
+    assert [claim for claim in made if not is_right(claim)] == []
+
+
+def _same(one: object, other: object) -> bool:
+    """Equal, and not a truth value on one side and a number on the other."""
+    return one == other and isinstance(one, bool) == isinstance(other, bool)
+
+
+@pytest.mark.parametrize(
+    "framework", [pytest.param(one, marks=getattr(pytest.mark, one)) for one in FRAMEWORKS]
+)
+def test_every_call_of_a_form_is_documented(pool: Pool, framework: str) -> None:
+    documented = documents(pool, framework)
+    assert [name for name, one in documented.items() if not one.exists] == []
+
+
+def test_a_wrong_default_would_be_seen() -> None:
+    signature = signature_of("gelu(input, approximate = 'none', *, eps: float = 1e-5) -> Tensor")
+    assert signature is not None
+    assert signature.names == ("input", "approximate", "eps")
+    assert signature.defaults == {"approximate": "none", "eps": 1e-5}
