@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.errors import ConstraintViolated
 from engine.executors.apis import public_api
-from engine.executors.environment import described
+from engine.executors.described import described
 from engine.executors.outcome import Array, Outcome, Status
 from engine.executors.pool import Document, Pool
 from engine.executors.reference import evaluate, smallest_normal

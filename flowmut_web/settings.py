@@ -249,6 +249,14 @@ GITHUB_WEBHOOK_SECRET = env.text("FLOWMUT_GITHUB_WEBHOOK_SECRET", "")
 # How often an open report is asked after; 0: only when a person or a webhook wants it.
 FOLLOW_MINUTES = env.integer("FLOWMUT_FOLLOW_MINUTES", 60, least=0)
 
+# Reports ------------------------------------------------------------------------------------------
+# How many may be filed on a tracker within a day before the linter objects.
+
+REPORTS_A_DAY = {
+    "pytorch": env.integer("FLOWMUT_PYTORCH_REPORTS_A_DAY", 2, least=0),
+    "mindspore": env.integer("FLOWMUT_MINDSPORE_REPORTS_A_DAY", 4, least=0),
+}
+
 # API ----------------------------------------------------------------------------------------------
 
 REST_FRAMEWORK = {

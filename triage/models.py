@@ -26,7 +26,10 @@ __all__ = [
     "Bucket",
     "BucketEvent",
     "DefaultView",
+    "DraftTemplate",
+    "DuplicateSearch",
     "Facet",
+    "Filing",
     "FindingRecord",
     "Framework",
     "GroupingRule",
@@ -36,6 +39,7 @@ __all__ = [
     "Report",
     "ReportEvent",
     "Rerun",
+    "RuleOverride",
     "SavedView",
     "Submission",
     "Suppression",
@@ -602,6 +606,33 @@ class Tracker(models.TextChoices):
     MINDSPORE = "mindspore", "MindSpore on AtomGit"
 
 
+class DraftTemplate(models.Model):
+    """One version of the templates of a form, kept for good; the one of the highest number holds.
+
+    `texts`: Jinja by the key of the form's field, the title's, and partial ones, whose names begin
+    with an underscore. `is_shipped`: they came with the product, and go with its next release.
+    """
+
+    form = models.CharField(max_length=40)
+    number = models.PositiveIntegerField()
+    texts = models.JSONField()
+    is_shipped = models.BooleanField(default=False)
+    why = models.CharField(max_length=500, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["form", "-number"]
+        constraints = [
+            models.UniqueConstraint(fields=["form", "number"], name="template_version_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"version {self.number}"
+
+
 class Report(models.Model):
     """A report in a tracker's own form, drafted here, filed there by a person.
 
@@ -637,6 +668,14 @@ class Report(models.Model):
     form = models.CharField(max_length=40, help_text="Which of the tracker's forms.")
     title = models.CharField(max_length=255)
     fields = models.JSONField(default=dict)
+    template = models.ForeignKey(
+        DraftTemplate,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="reports",
+        help_text="What it was drafted with; none in reports of earlier versions.",
+    )
     status = models.CharField(max_length=20, choices=Status, default=Status.DRAFT)
     upstream_url = models.URLField(max_length=500, blank=True)
     upstream_id = models.CharField(max_length=40, blank=True)
@@ -685,7 +724,8 @@ class ReportEvent(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
     kind = models.CharField(
-        max_length=20, help_text="drafted, edited, linked, moved, proposed, withdrawn, kept."
+        max_length=20,
+        help_text="What happened: drafted, edited, linked, moved, proposed and others.",
     )
     before = models.CharField(max_length=500, blank=True)
     after = models.CharField(max_length=500, blank=True)
@@ -697,6 +737,85 @@ class ReportEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.before} -> {self.after}"
+
+
+class RuleOverride(models.Model):
+    """A person files although a rule of the linter is broken, and says why.
+
+    It holds for what the rule saw then (`seen`): once it sees something else, it asks again.
+    """
+
+    report = models.ForeignKey(Report, on_delete=models.CASCADE, related_name="overrides")
+    rule = models.CharField(max_length=40)
+    seen = models.TextField()
+    reason = models.CharField(max_length=500)
+    who = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["created_at", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["report", "rule"], name="override_of_rule_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.reason}"
+
+
+class DuplicateSearch(models.Model):
+    """The tracker was asked whether it knows the bug already.
+
+    `issues`: an object for each found: url, name, title, state, reason, labels, last_activity.
+    `problem`: why there is no answer, for a person.
+    """
+
+    report = models.ForeignKey(Report, on_delete=models.CASCADE, related_name="searches")
+    query = models.CharField(max_length=200)
+    issues = models.JSONField(default=list)
+    problem = models.CharField(max_length=500, blank=True)
+    who = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.query
+
+
+class Filing(models.Model):
+    """A report posted through the tracker's API: first the intent, then what came of it.
+
+    A report has at most one that is not refused: whoever comes second, by a double click or after a
+    crash, finds it and looks on the tracker for what the first one may have left there.
+    """
+
+    class State(models.TextChoices):
+        INTENDED = "intended", "Being filed"
+        UNKNOWN = "unknown", "Nobody knows whether it arrived"
+        POSTED = "posted", "Filed"
+        REFUSED = "refused", "Refused"
+
+    report = models.ForeignKey(Report, on_delete=models.PROTECT, related_name="filings")
+    state = models.CharField(max_length=20, choices=State, default=State.INTENDED)
+    title = models.CharField(max_length=255)
+    body = models.TextField()
+    url = models.URLField(max_length=500, blank=True)
+    problem = models.CharField(max_length=500, blank=True)
+    who = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["report"], condition=~Q(state="refused"), name="filed_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_state_display()}: {self.title}"
 
 
 class Bisection(models.Model):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils import timezone
 
-from triage.drafting import draft
+from triage.drafting.versions import draft_now
 from triage.models import Bucket, BucketEvent, FindingRecord, Report, ReportEvent
 from triage.services import MOVES as BUCKET_MOVES
 from triage.services import MoveRefusedError, move_buckets
@@ -59,8 +59,11 @@ _BUCKET_FOLLOWS = {
 
 @transaction.atomic
 def draft_report(record: FindingRecord, *, who: User) -> Report:
-    """A new draft in the tracker's form, filled from the finding."""
-    made = draft(record.finding())
+    """A new draft in the tracker's form, filled from the finding.
+
+    `TemplateFaultError` where the templates that hold cannot be filled in from it.
+    """
+    made, version = draft_now(record.finding())
     report = Report.objects.create(
         bucket=record.bucket,
         finding=record,
@@ -68,9 +71,10 @@ def draft_report(record: FindingRecord, *, who: User) -> Report:
         form=made.form.key,
         title=made.title,
         fields=made.fields,
+        template=version,
         created_by=who,
     )
-    note_report(report, "drafted", "", made.form.title, who=who)
+    note_report(report, "drafted", "", f"{made.form.title}, templates of {version}", who=who)
     BucketEvent.objects.create(
         bucket=record.bucket,
         who=who,

@@ -13,7 +13,7 @@ __all__ = ["FORMS", "Form", "FormField", "form_for", "upstream_id"]
 
 @dataclass(frozen=True)
 class FormField:
-    """One field of a form. `key` names its template in `triage/drafts/FORM/KEY.md`."""
+    """One field of a form. `key` names its template in `triage/drafting/shipped/FORM/KEY.md`."""
 
     key: str
     title: str
@@ -23,7 +23,11 @@ class FormField:
 
 @dataclass(frozen=True)
 class Form:
-    """A form of a tracker. `open_url`: its page; `query`: what its address can fill in."""
+    """A form of a tracker. `open_url`: its page; `query`: what its address can fill in.
+
+    `title_pattern`: how titles begin, with an example. `headings`: words of the form in another
+    language than English, which its fields may repeat.
+    """
 
     key: str
     tracker: Tracker
@@ -34,6 +38,9 @@ class Form:
     fields: tuple[FormField, ...]
     rules: tuple[str, ...]
     rules_url: str
+    title_pattern: str = ""
+    title_example: str = ""
+    headings: tuple[str, ...] = ()
 
     def url(self, title: str) -> str:
         """Address of the form with the title filled in where the tracker can."""
@@ -110,6 +117,9 @@ FORMS: Mapping[str, Form] = {
                 "A question that nobody answers for 14 days is closed.",
             ),
             rules_url="https://atomgit.com/mindspore/mindspore",
+            title_pattern=r"\[(?:UT|CT|ST|MDT|LITE)\]\[M\w+\]\[[\w. -]+\]",
+            title_example="[ST][MS][operator]",
+            headings=("硬件环境", "软件环境", "执行模式"),
         ),
     )
 }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,7 +15,6 @@ from engine.errors import BadInput
 __all__ = [
     "Environment",
     "default_environments",
-    "described",
     "frameworks_of",
     "probe",
     "process_variables",
@@ -128,28 +125,6 @@ def _versions(
         seen = f"{environment.interpreter} has no {found['lacks']}"
         raise BadInput(thing, seen=seen, expected=f"an interpreter with {found['lacks']} installed")
     return found
-
-
-def described(environment: Environment) -> Mapping[str, str]:
-    """What a report's form asks of the machine: `collect_env` for PyTorch; system and compiler."""
-    found = {"os": platform.platform(), "python": platform.python_version()}
-    compiler = shutil.which("gcc")
-    if compiler:
-        found["gcc"] = _said([compiler, "--version"]).partition("\n")[0]
-    if environment.framework == "torch":
-        found["collect_env"] = _said([environment.interpreter, "-m", "torch.utils.collect_env"])
-    return {name: text for name, text in found.items() if text}
-
-
-def _said(command: list[str]) -> str:
-    """What a program prints, "" where it fails."""
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def process_variables() -> dict[str, str]:
