@@ -413,7 +413,12 @@ class Draft:
         self.inputs = [one for one in self.inputs if one.name in wanted or one.role == "input"]
 
     def add_output(self, value: str) -> None:
-        """A further output; a loss that used all outputs may use this one as well."""
+        """A further output; a loss that used all outputs may use this one as well.
+
+        `ConstraintViolated` where a node writes to it: the graph returns what is there at its end.
+        """
+        if any(node.writes == value for node in self.nodes):
+            raise ConstraintViolated(f"{value} is overwritten before the graph returns")
         self.outputs.append(value)
 
     def finish(self) -> Case:

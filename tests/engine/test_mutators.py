@@ -171,6 +171,24 @@ def test_an_unknown_pool_is_named() -> None:
         pool_variants("abc")
 
 
+def test_a_value_that_is_overwritten_is_not_shown() -> None:
+    text = """case 1
+
+graph written
+  input x: float32[2] = [1.0, 2.0]
+  a: float32[2] = clone(x)
+  b: float32[2] = add_(a, x) writes a
+  return b
+
+plan
+  call
+  check values
+"""
+    draft = Draft(parse_case(text), np.random.default_rng(0))
+    with pytest.raises(ConstraintViolated, match="a is overwritten before the graph returns"):
+        draft.add_output("a")
+
+
 def test_an_edit_that_changes_nothing_is_refused() -> None:
     row = Mutator(
         "tensor.update.nothing",
