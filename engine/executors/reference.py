@@ -9,7 +9,7 @@ and an in-place node writes into the memory of the value it consumes, for all wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -37,6 +37,7 @@ def evaluate(
     disturb: np.random.Generator | None = None,
     working: str | None = None,
     flush: bool = False,
+    before: Callable[[Node, dict[str, Value]], None] | None = None,
 ) -> dict[str, Array]:
     """Every tensor of the graph by name, from arrays for its inputs, which are left as they are.
 
@@ -47,13 +48,15 @@ def evaluate(
     of the declared dtype become zeros, as on a processor that is told to flush them. Outputs and
     inputs come as they are at the end, other values as they were when computed; a tuple's values
     are under the names of its `item` nodes, and under "name.0", "name.1", ... where the tuple
-    itself is wanted.
+    itself is wanted. `before` sees each node and the values so far, which it may replace.
     """
     run = _Run(dtype, disturb, working, may_write=_writes(graph.nodes), flush=flush)
     scope: dict[str, Value] = dict(run.inputs(graph.inputs, values))
     kept: dict[str, Value] = {}
     with np.errstate(all="ignore"):
         for node in graph.nodes:
+            if before is not None:
+                before(node, scope)
             scope[node.name] = run.node(node, scope)
             kept[node.name] = _copied(scope[node.name]) if run.may_write else scope[node.name]
     final = (*(given.name for given in graph.inputs), *graph.outputs)

@@ -16,16 +16,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from engine.errors import BadInput, InvalidGraph
 from engine.ir.digest import blob_digest
-from engine.ir.graph import Attr, Formula, Graph, Init, Input, Literal, Random, StoredBlob
+from engine.ir.graph import Formula, Graph, Init, Input, Literal, Random, StoredBlob
 from engine.ir.types import Dense
 from engine.ir.values import Array
 from engine.ops.spec import OPS
-from engine.ops.typing import bind, retype
+from engine.ops.typing import bind
 from engine.seeds.aten import ATEN
+from engine.seeds.batches import rebatched
 from engine.seeds.building import AtenCall, Builder
 from engine.seeds.constants import recognised, shape_of
 
@@ -195,7 +194,7 @@ def import_graph(
     outputs = tuple(_only(builder.names[one]) for one in exported["outputs"])
     graph = _only_used(Graph(name, tuple(builder.inputs), tuple(builder.nodes), outputs))
     if batch is not None and builder.batch is not None:
-        graph = _rebatched(graph, builder.batch, batch, _broadcast_only(graph))
+        graph = rebatched(graph, builder.batch, batch)
     return _initialised(graph, weights, initialise)
 
 
@@ -284,61 +283,6 @@ def _described(
     if "values" in one:
         return Literal(tuple(_number(value) for value in one["values"]))
     return recognised(arrays[name], one["dtype"], image) if name in arrays else None
-
-
-_BROADCASTS = ("add", "sub", "mul", "div", "where", "masked_fill", "logical_and")
-
-
-def _broadcast_only(graph: Graph) -> frozenset[str]:
-    """Constants that only broadcasting arithmetic reads."""
-    return frozenset(
-        one.name
-        for one in graph.inputs
-        if one.role != "input"
-        and all(graph.by_name[user].op in _BROADCASTS for user in graph.users[one.name])
-    )
-
-
-def _rebatched(graph: Graph, old: int, new: int, broadcast: frozenset[str]) -> Graph:
-    """The graph for another batch; constants that broadcast over it lose its axis.
-
-    Raises `BadInput` for a constant that is not the same for all of a batch.
-    """
-    inputs = []
-    for one in graph.inputs:
-        of = one.type
-        if not isinstance(of, Dense) or one.role == "weight" or old not in of.extents:
-            inputs.append(one)
-            continue
-        extent = 1 if one.name in broadcast else new
-        shape = tuple(extent if known == old else known for known in of.extents)
-        init = one.init
-        if isinstance(init, Literal):
-            init = _shorter(one.name, init, of.extents, of.extents.index(old), extent)
-        inputs.append(replace(one, type=replace(of, shape=shape), init=init))
-    nodes = (
-        replace(node, attrs=tuple((name, _resized(value, old, new)) for name, value in node.attrs))
-        if node.op in ("expand", "tile")
-        else node
-        for node in graph.nodes
-    )
-    return retype(replace(graph, inputs=tuple(inputs), nodes=tuple(nodes)))
-
-
-def _resized(value: Attr, old: int, new: int) -> Attr:
-    if isinstance(value, tuple):
-        return tuple(new if one == old else one for one in value)
-    return value
-
-
-def _shorter(name: str, init: Literal, shape: tuple[int, ...], axis: int, extent: int) -> Literal:
-    """The values of so many members of a batch, which must all be alike."""
-    values = np.array(init.values).reshape(shape)
-    if (values != values.take([0], axis)).any():
-        raise BadInput(
-            f"constant {name}", seen="values that differ in a batch", expected="the same for all"
-        )
-    return Literal(tuple(values.take([0] * extent, axis).ravel().tolist()))
 
 
 def _import_node(builder: Builder, one: Mapping[str, Any]) -> None:

@@ -21,6 +21,7 @@ from engine.ir.check import check
 from engine.ir.graph import Init, Random
 from engine.ir.text import print_case
 from engine.seeds import SEEDS, parameter_count, seed_named, trainable_count
+from engine.seeds.calibrating import calibrated
 from engine.seeds.importing import export, import_graph, sane
 
 FACTORIES = "seed_models"
@@ -92,6 +93,7 @@ def make(name: str, *, python: Path, search: Sequence[Path]) -> Case:
         raise BadInput(
             f"parameters of {name}", seen=counts, expected=f"{seed.parameters}, {seed.trainable}"
         )
+    graph = calibrated(graph)
     check(graph)
     return Case(graph)
 

@@ -1,0 +1,64 @@
+"""Running estimates that fit the activations, as those of a trained model do.
+
+Where a batch norm's estimates do not follow what flows into it, residual blocks add up: thirty of
+them make 1e13 of 1. One run of the graph on its own inputs says what the estimates are to be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from engine.executors.reference import Value, evaluate
+from engine.ir.graph import Graph, Input, Node, Random
+from engine.ir.values import materialise
+
+__all__ = ["calibrated"]
+
+
+def calibrated(graph: Graph) -> Graph:
+    """The graph with the estimates of its batch norms drawn about what flows into them.
+
+    Means lie about that of the input, variances between half and one and a half times its. What the
+    estimates are drawn from is rounded to two digits, so that the last bits of a run do not show.
+    A norm is fitted before what follows it is computed, which it changes.
+    """
+    fitted: dict[str, Input] = {}
+
+    def fit(node: Node, scope: dict[str, Value]) -> None:
+        if node.op != "batch_norm":
+            return
+        given, mean, var, *_ = node.operands
+        assert given is not None
+        assert mean is not None
+        assert var is not None
+        array = np.asarray(scope[given], dtype="float64")
+        spread, middle = _rounded(float(array.std())), _rounded(float(array.mean()))
+        middle = middle if abs(middle) > 0.05 * spread else 0.0
+        scale = _rounded(spread**2)
+        made = (
+            _drawn(graph, mean, "normal", mean=middle, std=0.05 * spread),
+            _drawn(graph, var, "uniform", low=0.5 * scale, high=1.5 * scale),
+        )
+        fitted.update((one.name, one) for one in made)
+        scope.update(materialise(made, {}))
+
+    evaluate(graph, materialise(graph, {}), before=fit)
+    return replace(graph, inputs=tuple(fitted.get(one.name, one) for one in graph.inputs))
+
+
+def _drawn(graph: Graph, name: str, kind: str, **parameters: float) -> Input:
+    """The input with other values; its seed is kept."""
+    given = graph.input_by_name[name]
+    assert isinstance(given.init, Random), f"{name}: running estimates are drawn"
+    pairs = tuple((key, _short(one)) for key, one in parameters.items())
+    return replace(given, init=Random(kind, given.init.seed, pairs))
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.2g}")
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
