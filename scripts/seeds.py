@@ -1,6 +1,8 @@
 """Runs the shipped seeds in every mode and writes how they agree into docs/seeds.md.
 
     python scripts/seeds.py [NAME ...]      run these (default: all that have no figures yet)
+    python scripts/seeds.py --full          the full models alone; --compact: their twins alone
+    python scripts/seeds.py --table         write the page from the figures there are
     python scripts/seeds.py --check         whether table and figures are those of the seeds
 
 Figures are kept in docs/seeds.json, by seed and mode, with the digest of the graph they belong to:
@@ -32,6 +34,9 @@ FIGURES, PAGE = DOCS / "seeds.json", DOCS / "seeds.md"
 BEGIN, END = "<!-- runs: written by scripts/seeds.py -->", "<!-- end of runs -->"
 REFEREE = "torch-eager-f64"
 MODES = ("torch-eager", "torch-aot", "mindspore-pynative", "mindspore-graph")
+MASKED = 1e8
+"""What a masked score is at least, before its softmax."""
+PROFILE = "profile"
 DEADLINE = 3600.0  # seconds; a full model in a compiled mode, on a busy machine
 
 Figures = dict[str, dict[str, dict[str, Any]]]
@@ -41,6 +46,31 @@ def outputs(outcome: Outcome) -> list[npt.NDArray[np.float64]]:
     """Every output as float64."""
     arrays = [one.array for one in outcome.calls[0].outputs]
     return [np.asarray(array, dtype="float64") for array in arrays if array is not None]
+
+
+def profile(name: str, kept: dict[str, Any], pool: Pool) -> dict[str, Any] | None:
+    """How large activations are and how long a forward takes, where `kept` does not know yet.
+
+    "low" and "high": least and greatest of the nodes' mean moduli, "largest": the greatest modulus,
+    masked scores aside; "forward": seconds of the fastest of five runs in torch-eager.
+    """
+    case = load_seed(name)
+    known = digest(case.graph)
+    if kept.get("graph") == known:
+        return None
+    pool.limit(address_space(name))
+    runs = [pool.run(case, "torch-eager", deadline=DEADLINE).seconds for _ in range(5)]
+    recorded = pool.run(case, "torch-eager", record="facts", deadline=DEADLINE).recorded
+    facts = [recorded[node.name].summary for node in case.graph.nodes if node.name in recorded]
+    means = [one["mean_abs"] for one in facts if one.get("mean_abs")]
+    tops = [max(abs(one["min"]), abs(one["max"])) for one in facts if "min" in one]
+    figures = {
+        "low": min(means),
+        "high": max(one for one in means if one < MASKED),
+        "largest": max(one for one in tops if one < MASKED),
+        "forward": min(runs),
+    }
+    return {"graph": known, **{key: float(f"{one:.2g}") for key, one in figures.items()}}
 
 
 def run(
@@ -87,14 +117,26 @@ def page(figures: Figures) -> str:
 
 def table(figures: Figures) -> str:
     modes = [*MODES, "torch-inductor"]
+    heads = [*modes, "forward", "activations"]
     lines = [
-        "| seed | " + " | ".join(modes) + " |",
-        "|---|" + "---|" * len(modes),
+        "| seed | " + " | ".join(heads) + " |",
+        "|---|" + "---|" * len(heads),
     ]
     for name in SEEDS:
-        cells = [cell(figures.get(name, {}).get(mode)) for mode in modes]
-        lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
+        known = figures.get(name, {})
+        cells = [cell(known.get(mode)) for mode in modes]
+        lines.append(f"| `{name}` | " + " | ".join([*cells, *scale(known.get(PROFILE))]) + " |")
     return "\n".join(lines)
+
+
+def scale(one: dict[str, Any] | None) -> tuple[str, str]:
+    """Milliseconds of a forward, and the range of activations."""
+    if one is None:
+        return "", ""
+    return (
+        f"{1000 * one['forward']:.3g} ms",
+        f"{one['low']:g} to {one['high']:g}, {one['largest']:g}",
+    )
 
 
 def cell(one: dict[str, Any] | None) -> str:
@@ -122,21 +164,42 @@ def check(figures: Figures) -> int:
     return 1
 
 
+def measure(names: list[str], figures: Figures) -> None:
+    """Run what has no figures yet; what was found is kept after each mode."""
+    with Pool(on_status=lambda text: print(f"  {text}", file=sys.stderr)) as pool:
+        for name in names:
+            kept = figures.setdefault(name, {})
+            for mode, one in run(name, kept, pool):
+                kept[mode] = one
+                keep(figures)
+                print(f"{name} {mode}: {cell(one)}", flush=True)
+            profiled = profile(name, kept.get(PROFILE, {}), pool)
+            if profiled is not None:
+                kept[PROFILE] = profiled
+                keep(figures)
+                print(f"{name}: {', '.join(scale(profiled))}", flush=True)
+
+
+def keep(figures: Figures) -> None:
+    FIGURES.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="run the shipped seeds in every mode")
-    parser.add_argument("names", nargs="*", default=list(SEEDS))
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--full", dest="scale", action="store_const", const="full")
+    parser.add_argument("--compact", dest="scale", action="store_const", const="compact")
+    parser.add_argument("--table", action="store_true")
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     figures: Figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     if given.check:
         return check(figures)
-    with Pool(on_status=lambda text: print(f"  {text}", file=sys.stderr)) as pool:
-        for name in given.names:
-            kept = figures.setdefault(name, {})
-            for mode, one in run(name, kept, pool):
-                kept[mode] = one
-                FIGURES.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
-                print(f"{name} {mode}: {cell(one)}", flush=True)
+    wanted = given.names or [
+        name for name, seed in SEEDS.items() if given.scale in (None, seed.scale)
+    ]
+    if not given.table:
+        measure(wanted, figures)
     PAGE.write_text(page(figures), encoding="utf-8")
     return 0
 

@@ -104,22 +104,38 @@ def test_the_tied_embedding_is_one_weight_used_twice() -> None:
 
 
 # ------------------------------------------------------------------------------------ behaviour
-# Learned queries are repeated for each image by a number that is written into the graph.
-FIXED_BATCH = ("mask2former_swin_t_compact",)
-
-
-@pytest.mark.parametrize("name", [one for one in COMPACT if one not in FIXED_BATCH])
-def test_the_batch_of_a_compact_seed_may_be_another(name: str) -> None:
-    graph = loaded(name).graph
+def of_batch(case: Case, members: int) -> Case:
+    """The case for another number of members, of which only its inputs know."""
     inputs = tuple(
-        replace(one, type=replace(one.type, shape=(5, *one.type.shape[1:])))
+        replace(one, type=replace(one.type, shape=(members, *one.type.shape[1:])))
         if one.role == "input" and isinstance(one.type, Dense)
         else one
-        for one in graph.inputs
+        for one in case.graph.inputs
     )
-    retyped = retype(replace(graph, inputs=inputs))
-    for output in retyped.outputs:
-        result = retyped.types[output]
+    return replace(case, graph=retype(replace(case.graph, inputs=inputs)))
+
+
+@pytest.mark.parametrize("name", COMPACT)
+def test_a_batch_of_a_compact_seed_is_answered_like_its_members_alone(name: str) -> None:
+    case = loaded(name)
+    values = materialise(case.graph, {})
+    given = [one.name for one in case.graph.inputs if one.role == "input"]
+    together = evaluate(case.graph, values)
+    alone = of_batch(case, 1).graph
+    for place in range(2):
+        member = {one: np.asarray(values[one])[place : place + 1] for one in given}
+        answers = evaluate(alone, {**values, **member})
+        for output in case.graph.outputs:
+            expected = np.asarray(together[output])[place : place + 1]
+            scale = float(np.abs(expected).max())
+            np.testing.assert_allclose(answers[output], expected, rtol=0, atol=1e-4 * scale)
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_the_batch_of_a_seed_may_be_another(name: str) -> None:
+    graph = of_batch(loaded(name), 5).graph
+    for output in graph.outputs:
+        result = graph.types[output]
         assert isinstance(result, Dense)
         assert result.shape[0] == 5
 
@@ -128,6 +144,31 @@ def answer(case: Case, **changed: np.ndarray) -> np.ndarray:
     """The first output on the NumPy reference."""
     values = {**materialise(case.graph, {}), **changed}
     return np.asarray(evaluate(case.graph, values)[case.graph.outputs[0]])
+
+
+def moved(given: np.ndarray, place: float) -> np.ndarray:
+    """The input with one number of its first member changed, at a share of the way through it."""
+    found = np.array(given)
+    member = found[0].reshape(-1)
+    at = int(place * (member.size - 1))
+    member[at] = member[at] ^ 1 if found.dtype.kind == "i" else member[at] + 1.0
+    found[0] = member.reshape(found[0].shape)
+    return found
+
+
+@pytest.mark.parametrize("name", COMPACT)
+def test_every_output_depends_on_every_input_from_end_to_end(name: str) -> None:
+    case = loaded(name)
+    values = materialise(case.graph, {})
+    before = evaluate(case.graph, values)
+    for one in case.graph.inputs:
+        if one.role != "input":
+            continue
+        for place in (0.0, 0.5, 1.0):
+            after = evaluate(case.graph, {**values, one.name: moved(values[one.name], place)})
+            for output in case.graph.outputs:
+                assert (after[output][0] != before[output][0]).any(), (one.name, place, output)
+                assert (after[output][1] == before[output][1]).all(), (one.name, place, output)
 
 
 def test_every_class_depends_on_every_corner_of_the_image() -> None:
