@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from django.db import Error as DatabaseProblem
 
-from campaigns.models import Shard
+from campaigns.models import Campaign, Shard
 from campaigns.pulse import Pulse
 from campaigns.shards import (
     Claim,
@@ -40,7 +41,7 @@ from engine.executors.pool import Pool
 from engine.finding import Finding
 from engine.options import PRESETS, Options
 
-__all__ = ["SLICE_SECONDS", "Engine", "Slice", "options_of", "run_slice"]
+__all__ = ["SLICE_SECONDS", "Engine", "Recorded", "Slice", "options_of", "run_slice"]
 
 logger = logging.getLogger(__name__)
 SLICE_SECONDS = 45.0
@@ -48,6 +49,14 @@ SLICE_SECONDS = 45.0
 _TRIES_AGAIN = 4
 # What a preset decides that a campaign has no column for.
 _PRESET_OPTIONS = ("costly_share", "minimise_seconds")
+
+
+# Coarse keys of the findings that a campaign has on record.
+Recorded: TypeAlias = "Callable[[Campaign], Collection[str]]"
+
+
+def _nothing(campaign: Campaign) -> Collection[str]:
+    return ()
 
 
 class Engine(Protocol):
@@ -60,6 +69,7 @@ class Engine(Protocol):
         *,
         checkpoint: Mapping[str, object] | None = None,
         graph_text: str = "",
+        recorded: Callable[[], Collection[str]] = frozenset,
     ) -> Iterator[Event]: ...
 
 
@@ -102,15 +112,18 @@ def run_slice(
     seconds: float = SLICE_SECONDS,
     is_stopping: Callable[[], bool] = lambda: False,
     engine: Engine = campaign,
+    recorded: Recorded = _nothing,
 ) -> Slice:
     """Claim a shard and run it until the slice is over, its rounds are done or it must stop.
 
+    `recorded` is asked before a failure is minimised, so that shards do not pay twice.
     The slice ends after a recorded round, however long that took, so that every slice gets further.
     """
     claim = claim_shard(shard, owner=pulse.name, epoch=epoch)
     if claim is None:
         return Slice(claimed=False)
-    runner = _Runner(claim, pool, on_finding, engine, monotonic() + seconds, is_stopping, pulse)
+    until = monotonic() + seconds
+    runner = _Runner(claim, pool, on_finding, engine, until, is_stopping, pulse, recorded)
     with pulse.hold(claim):
         hint = _guarded(runner)
     return Slice(claimed=True, rounds=runner.rounds, hint=hint)
@@ -157,6 +170,7 @@ class _Runner:
     until: float
     is_stopping: Callable[[], bool]
     pulse: Pulse
+    recorded: Recorded
     rounds: int = 0
     spent: float = 0.0
 
@@ -187,7 +201,13 @@ class _Runner:
         """The engine's events from the checkpoint on."""
         checkpoint, graph_text = read_checkpoint(self.claim.shard)
         options = options_of(self.claim.shard)
-        events = self.engine(options, self.pool, checkpoint=checkpoint, graph_text=graph_text)
+        events = self.engine(
+            options,
+            self.pool,
+            checkpoint=checkpoint,
+            graph_text=graph_text,
+            recorded=partial(self.recorded, self.claim.shard.campaign),
+        )
         try:
             yield next(events)
         except StopIteration:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -33,15 +33,16 @@ from engine.ir.case import Case
 from engine.ir.digest import digest
 from engine.ir.graph import Graph
 from engine.ir.text import parse_case, print_case
+from engine.localisation import localised
 from engine.mutators.apply import apply, touched
 from engine.mutators.spec import Effect, Site
 from engine.options import Options, address_space
-from engine.oracles.keys import form_name
-from engine.oracles.verdict import Divergence, Ruling
+from engine.oracles.verdict import Ruling
 from engine.report import Discovery, report
 from engine.seeds import load_start
 from engine.selection import policy
 from engine.steps import newest, restored, step
+from engine.throttle import Throttle, coarse_key, quick_key
 from engine.trial import Bench, Trial
 
 __all__ = ["Campaign", "campaign"]
@@ -55,8 +56,6 @@ _LARGEST_WINDOW = 32
 # A chain with room for fewer new nodes than this starts again from its seed.
 _ROOM = 6
 _NAME = re.compile(r"[A-Za-z_]\w*")
-# How often a failure that did not repeat alone is tried again when it comes back.
-_CONFIRMATIONS = 3
 
 
 def campaign(
@@ -65,9 +64,11 @@ def campaign(
     *,
     checkpoint: Mapping[str, object] | None = None,
     graph_text: str = "",
+    recorded: Callable[[], Collection[str]] = frozenset,
 ) -> Iterator[Event]:
     """Run a campaign, or go on with one; see `Campaign`."""
-    yield from Campaign(options, pool, checkpoint=checkpoint, graph_text=graph_text).events()
+    made = Campaign(options, pool, checkpoint=checkpoint, graph_text=graph_text, recorded=recorded)
+    yield from made.events()
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class _Attempt:
 
 
 class Campaign:
-    """One chain of mutants of one seed."""
+    """One chain of mutants of one seed. `recorded`: coarse keys of what other chains have found."""
 
     def __init__(
         self,
@@ -117,12 +118,13 @@ class Campaign:
         *,
         checkpoint: Mapping[str, object] | None = None,
         graph_text: str = "",
+        recorded: Callable[[], Collection[str]] = frozenset,
     ) -> None:
         self.options = options
         self.bench = Bench(pool, options.modes)
         self.policy = policy(options.policy)
         self.counts = Counts()
-        self.known: Counter[str] = Counter()
+        self.throttle = Throttle(Counter(), recorded)
         self.seen_events: set[int] = set()
         self.next_round = 0
         self.findings = 0
@@ -295,10 +297,14 @@ class Campaign:
 
     def _findings(self, number: int, attempt: _Attempt, trial: Trial) -> Iterator[Finding]:
         """Confirm, minimise and describe every failure that is new to this campaign."""
+        graph, bench = attempt.window.graph, self._bench(attempt)
         for divergence in trial.verdict.divergences:
-            quick = _quick_signature(divergence, attempt.window.graph)
-            self.known[quick] += 1
-            if self.known[f"confirmed {quick}"] or self.known[quick] > _CONFIRMATIONS:
+            quick, is_certain = quick_key(divergence, graph)
+            if not self.throttle.is_worth_a_look(quick, is_certain=is_certain):
+                continue
+            located = localised(trial, divergence, bench, attempt.blobs)
+            if not self.throttle.admits(coarse_key(divergence, located, graph)):
+                self.throttle.note_confirmed(quick)
                 continue
             findings = report(
                 Discovery(
@@ -314,20 +320,21 @@ class Campaign:
                     original_nodes=len(attempt.case.graph.nodes),
                     profiled=self.chain.facts,
                     steps=newest((*self.chain.steps, *attempt.steps)),
+                    located=located,
                 ),
-                self._bench(attempt),
+                bench,
                 seconds=self.options.minimise_seconds,
-                known=self.known,
+                throttle=self.throttle,
             )
-            for finding in findings:
-                self.known[f"confirmed {quick}"] = 1
-                yield finding
+            yield from findings
+            if not self.throttle.admits(coarse_key(divergence, located, graph)):
+                self.throttle.note_confirmed(quick)
 
     def _is_known(self, attempt: _Attempt, trial: Trial) -> bool:
         """Whether a failure of this round is one that was confirmed before."""
+        graph = attempt.window.graph
         return any(
-            self.known[f"repeated {one.key}"]
-            or self.known[f"confirmed {_quick_signature(one, attempt.window.graph)}"]
+            self.throttle.is_confirmed(quick_key(one, graph)[0])
             for one in trial.verdict.divergences
         )
 
@@ -431,7 +438,7 @@ class Campaign:
             "steps": [asdict(one) for one in self.chain.steps],
             "policy": self.policy.state(),
             "counts": self.counts.to_json(),
-            "known": dict(self.known),
+            "known": dict(self.throttle.known),
             "seen": sorted(self.seen_events),
             "findings": self.findings,
             "restarts": self.restarts,
@@ -448,7 +455,7 @@ class Campaign:
         self.restarts = read.integer("restarts")
         self.policy.restore(read.mapping("policy"))
         self.counts = Counts.from_json(read.counts("counts"))
-        self.known = Counter(read.numbers("known"))
+        self.throttle.known = Counter(read.numbers("known"))
         self.seen_events = {int(str(one)) for one in read.sequence("seen")}
         return tuple(str(one) for one in read.sequence("lineage"))
 
@@ -458,13 +465,6 @@ def _touches(site: Site, near: set[str]) -> bool:
     """Whether a site lies among the values named; a change of the plan alone lies anywhere."""
     named = {*site.nodes, site.value, site.consumer} - {""}
     return not named or bool(named & near)
-
-
-def _quick_signature(divergence: Divergence, graph: Graph) -> str:
-    """What is known of a failure before it is minimised: key, and the call that is blamed."""
-    node = graph.by_name.get(divergence.node or divergence.value)
-    call = f"{node.op}.{form_name(graph, node, divergence.framework)}" if node else ""
-    return f"{divergence.key}|{call}"
 
 
 def _reason(refusal: ConstraintViolated, graph: Graph) -> str:

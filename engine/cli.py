@@ -26,7 +26,8 @@ from engine.ir.case import Case
 from engine.ir.codec import load_case, save_case
 from engine.ir.text import print_case
 from engine.listing import list_modes, list_mutators, list_ops, list_seeds
-from engine.minimiser import Budget, minimise, renamed
+from engine.localisation import localised
+from engine.minimising import smallest
 from engine.mutators.spec import POOLS
 from engine.ops.typing import check_types
 from engine.options import PRESETS, Options
@@ -36,7 +37,7 @@ from engine.seeds import SEEDS, seed_digest
 from engine.seeds.importing import unmapped
 from engine.selection import POLICIES
 from engine.support.command import add_support
-from engine.trial import Bench, Trial, failed_with, referenced_modes
+from engine.trial import Bench, Trial
 
 __all__ = ["main"]
 
@@ -274,14 +275,11 @@ def _minimise(given: argparse.Namespace) -> int:
         if not trial.verdict.failed:
             raise BadInput(str(given.case), seen=trial.verdict.reason, expected="a failing case")
         divergence = trial.verdict.divergences[0]
-        modes = referenced_modes(divergence.framework, bench.modes)
-
-        def keeps(case: Case) -> bool:
-            return failed_with(bench.trial(case, blobs, modes=modes), divergence.key)
-
-        small = renamed(minimise(trial.case, blobs, keeps, budget=Budget(seconds=given.seconds)))
-        final = bench.trial(small, blobs, modes=modes)
-        kept = next(one for one in final.verdict.divergences if one.key == divergence.key)
+        located = localised(trial, divergence, bench, blobs)
+        made = smallest(trial, divergence, bench, blobs, located=located, seconds=given.seconds)
+        if made is None:
+            raise BadInput(str(given.case), seen="no failure", expected="a case that fails again")
+        final, kept, small = made.trial, made.divergence, made.trial.case
         script = write_script(final.comparison, kept, blobs, title=final.verdict.reason)
     out = given.out or given.case.with_suffix(".min.flow")
     save_case(out, small, blobs)

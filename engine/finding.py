@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 __all__ = [
+    "SIGNATURE_VERSION",
     "Ablation",
     "Finding",
     "Localised",
@@ -20,6 +21,9 @@ __all__ = [
     "Symptom",
     "Weighed",
 ]
+
+SIGNATURE_VERSION = 2
+"""Raised when the rule that makes signatures changes; old ones keep the version that made them."""
 
 
 class Symptom(StrEnum):
@@ -98,7 +102,7 @@ class Ablation:
 
 @dataclass(frozen=True)
 class Localised:
-    """The first tensor of the minimised program that a mode has wrong beyond the noise floor.
+    """The first tensor of a program that a mode has wrong beyond the noise floor.
 
     `direction`: "forward" or "backward". `value`: its name; `op`: what made it.
     """
@@ -136,8 +140,10 @@ class Finding:
     first value that differs, "" where it does not apply. `script`: standalone program that asserts
     the difference; `script_output`: what it printed when it was run before being stored.
     `weighed`: figures of the referee; `ablations`: what makes the failure go away; `localised`:
-    where it begins; all on the minimised program. `steps`: the mutations of `lineage`, as far as
-    they are at hand. `parent_facts` and `mutant_facts`: profiled facts of the values of
+    where it begins; all on the minimised program. `window_localised`: where it begins in the window
+    as it was found, by the names of `mutant_text`. `coarse`: failure key and the call found there,
+    by which duplicates are known before they are minimised. `steps`: the mutations of `lineage`, as
+    far as they are at hand. `parent_facts` and `mutant_facts`: profiled facts of the values of
     `parent_text` and `mutant_text`, as words, by value and fact (dtype, shape, strides, layout,
     alias, gradient, values). All of these are empty in findings of earlier versions.
     """
@@ -174,6 +180,8 @@ class Finding:
     steps: tuple[Step, ...] = ()
     parent_facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     mutant_facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    window_localised: tuple[Localised, ...] = ()
+    coarse: str = ""
 
     def to_json(self) -> dict[str, object]:
         return asdict(self)
@@ -196,7 +204,8 @@ class Finding:
             for one in _rows(given, "weighed")
         )
         given["ablations"] = tuple(Ablation(**one) for one in _rows(given, "ablations"))
-        given["localised"] = tuple(Localised(**one) for one in _rows(given, "localised"))
+        for name in ("localised", "window_localised"):
+            given[name] = tuple(Localised(**one) for one in _rows(given, name))
         given["steps"] = tuple(
             Step(**one | {"changed": tuple(one["changed"])}) for one in _rows(given, "steps")
         )

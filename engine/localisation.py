@@ -1,15 +1,17 @@
-"""Localisation: the first tensor of a minimised program that an accused mode has wrong.
+"""Localisation: the first tensor of a failing program that an accused mode has wrong.
 
 Forward: values in execution order. Modes that record are looked at as they run; a compiled mode
 cannot be, so its program is compiled once more with every value as an output, and where that makes
 the failure go away, prefixes of the program are. Backward: gradients of intermediate values, from
-the outputs towards the inputs, each by a program that begins with the value in question.
+the outputs towards the inputs, each by a program that begins with the value in question. Long
+programs are halved instead of tried place by place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,20 +33,23 @@ from engine.weighing import weighed
 
 __all__ = ["LARGEST", "localised"]
 
-# Programs with more operators are looked at as a whole only: a compilation for each prefix of
-# a long one would cost more than it tells.
+# As many places are tried one after another; more are halved, since each costs a compilation.
 LARGEST = 8
 _GRADIENTS = (Kind.GRADIENT, Kind.GRADIENT_NONFINITE)
 _STATE = (Kind.INPUT_CHANGED, Kind.WRITE_LOST)
 _PROMISES = (Kind.LAYOUT, Kind.MOVED)
 _COUNTS = 1.0
 _DOUBLE = "torch-eager-f64"
+_Place = TypeVar("_Place")
 
 
 def localised(
     trial: Trial, divergence: Divergence, bench: Bench, blobs: Mapping[str, Array]
 ) -> tuple[Localised, ...]:
-    """For each accused mode where it first goes wrong, forward and backward."""
+    """For each accused mode where it first goes wrong, forward and backward.
+
+    `trial` is of the program in question: a failing window as it was found, or what is left of it.
+    """
     search = _Search(trial, divergence, bench, blobs)
     found = []
     for mode in divergence.modes:
@@ -112,14 +117,15 @@ class _Search:
     def _prefix(self, mode: str) -> Localised | None:
         """The shortest beginning of the program that shows a wrong value."""
         note = "only while no other value is returned"
-        for place, node in enumerate(self.graph.nodes[:-1]):
-            if len(self.graph.nodes) > LARGEST or node.name not in _comparable(self.trial):
-                continue
+        comparable = set(_comparable(self.trial))
+        places = [at for at, node in enumerate(self.graph.nodes[:-1]) if node.name in comparable]
+
+        def ends_at(place: int) -> Localised | None:
             shorter = self._run(_until(self.case, place), mode)
-            found = None if shorter is None else self._first_output(mode, shorter, note)
-            if found is not None:
-                return found
-        return self._first_output(mode, self.trial.comparison, note)
+            return None if shorter is None else self._first_output(mode, shorter, note)
+
+        found = _earliest(places, ends_at)
+        return found or self._first_output(mode, self.trial.comparison, note)
 
     def _first_output(self, mode: str, comparison: Comparison, how: str) -> Localised | None:
         """The first wrong one, in execution order, of what a program returned."""
@@ -176,12 +182,16 @@ class _Search:
             return self._raised("backward", mode, outcome.gradient_failure)
         if self.divergence.kind not in _GRADIENTS:
             return None
-        for name in reversed(_intermediate(self.graph)):
+
+        def begins_with(name: str) -> Localised | None:
             fed = self._from(name)
             found = None if fed is None else self._run(fed[0], mode, fed[1])
             row = None if found is None else _gradient_of(found, mode, name)
-            if row is not None:
-                return self._through(mode, row)
+            return None if row is None else self._through(mode, row)
+
+        found = _earliest(tuple(reversed(_intermediate(self.graph))), begins_with)
+        if found is not None:
+            return found
         for given in reversed(self.graph.inputs):
             row = _gradient_of(self.trial.comparison, mode, given.name)
             if row is not None:
@@ -257,6 +267,21 @@ class _Search:
             return None
         answered = outcomes[mode].status is Status.OK and comparison.referees
         return comparison if answered else None
+
+
+def _earliest(
+    places: Sequence[_Place], ask: Callable[[_Place], Localised | None]
+) -> Localised | None:
+    """What is said of the first place that is wrong. Where there are many, they are halved: what
+    follows a wrong place is taken to be wrong."""
+    if len(places) <= LARGEST:
+        return next((said for one in places if (said := ask(one)) is not None), None)
+    found, low, high = None, 0, len(places)
+    while low < high:
+        middle = (low + high) // 2
+        said = ask(places[middle])
+        found, low, high = (found, middle + 1, high) if said is None else (said, low, middle)
+    return found
 
 
 def _made_by(graph: Graph, node: Node) -> str:

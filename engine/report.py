@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from time import monotonic
@@ -15,24 +14,24 @@ from engine.errors import ConstraintViolated
 from engine.executors.lowering import Unsupported, lower
 from engine.executors.outcome import Answer, Array, Outcome, Status
 from engine.facts import facts_in_words
-from engine.finding import Finding, ModeAnswer, Reproduction, Step
+from engine.finding import Finding, Localised, ModeAnswer, Reproduction, Step
 from engine.ir.case import Case
 from engine.ir.graph import Graph
 from engine.ir.text import print_case
 from engine.localisation import localised
-from engine.minimiser import Budget, minimise, renamed
-from engine.oracles.comparison import framework_of
+from engine.minimising import needed_modes, smallest
 from engine.oracles.judge import PHRASES, describe, modes_in_words
 from engine.oracles.keys import signature_parts
 from engine.oracles.verdict import Divergence
 from engine.script import write_script
 from engine.script_run import run_script
-from engine.trial import Bench, Trial, failed_with, referenced_modes
+from engine.throttle import Throttle, coarse_key
+from engine.trial import Bench, Trial, failed_with
 from engine.weighing import weighed
 
 __all__ = ["Discovery", "report"]
 
-_ATTEMPTS = 3
+_FURTHER = range(2)  # runs beside that of the script
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Discovery:
     """A failing window as the campaign found it.
 
     `profiled`: what was recorded of the parent, by value. `steps`: those mutations of `lineage`
-    that are at hand.
+    that are at hand. `located`: where the failure begins in the window.
     """
 
     seed: str
@@ -55,51 +54,53 @@ class Discovery:
     original_nodes: int
     profiled: Mapping[str, Answer] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
+    located: tuple[Localised, ...] = ()
 
 
 def report(
-    found: Discovery, bench: Bench, *, seconds: float, known: Counter[str] | None = None
+    found: Discovery, bench: Bench, *, seconds: float, throttle: Throttle | None = None
 ) -> Iterator[Finding]:
     """The finding, or nothing where the failure does not repeat or is already on record.
 
     A failure counts when it repeats alone, in a fresh process: what calls before it left behind in
-    a worker is not this case's doing. `known` counts signatures of this campaign: a second
-    discovery of one is not reported again.
+    a worker is not this case's doing. `throttle` is told what was minimised; a second discovery of
+    a signature that it knows is not reported again.
     """
     began = monotonic()
     key = found.divergence.key
-    modes = referenced_modes(found.divergence.framework, bench.modes)
-    modes = tuple(one for one in modes if _is_needed(one, found.divergence))
-
-    def keeps(case: Case) -> bool:
-        return failed_with(bench.trial(case, found.blobs, modes=modes), key)
-
-    if not _repeats(found.case, found.blobs, bench, modes, key):
+    modes = needed_modes(found.divergence, bench.modes)
+    whole = bench.trial(found.case, found.blobs, modes=modes, alone=True)
+    begun = next((one for one in whole.verdict.divergences if one.key == key), None)
+    if begun is None:
         return
-    shrunk = minimise(found.case, found.blobs, keeps, budget=Budget(seconds=seconds))
-    # A message may quote the name of a value; the short names are then not the same failure.
-    for small in (renamed(shrunk), shrunk):
-        trial = bench.trial(small, found.blobs, modes=modes)
-        divergence = next((one for one in trial.verdict.divergences if one.key == key), None)
-        if divergence is not None:
-            break
-    else:
+    made = smallest(
+        whole,
+        begun,
+        bench,
+        found.blobs,
+        located=found.located,
+        seconds=seconds,
+        changed=found.changed,
+    )
+    if made is None:
         return
+    trial, divergence, small = made.trial, made.divergence, made.trial.case
     parts = signature_parts(divergence, small.graph)
     signature = hashlib.sha256("\n".join(f"{k}={v}" for k, v in parts.items()).encode()).hexdigest()
-    if known is not None:
-        known[f"signature {signature}"] += 1
-        if known[f"signature {signature}"] > 1:
-            known[f"repeated {key}"] = 1
+    coarse = coarse_key(found.divergence, found.located, found.case.graph)
+    if throttle is not None:
+        throttle.note_minimised(coarse)
+        if not throttle.is_new(signature):
             return
     everywhere = _everywhere(small, found.blobs, bench, trial)
-    whole = replace(trial, comparison=replace(trial.comparison, outcomes=everywhere))
-    ablated = ablations(whole, divergence, bench, found.blobs)
+    complete = replace(trial, comparison=replace(trial.comparison, outcomes=everywhere))
+    ablated = ablations(complete, divergence, bench, found.blobs)
     title, verdict = _labelled(divergence, small.graph, label(ablated))
     script = write_script(trial.comparison, divergence, found.blobs, title=title)
     interpreter = bench.pool.environment(divergence.framework).interpreter
     run = run_script(script, interpreter=interpreter)
-    repeated = sum(_repeats(small, found.blobs, bench, modes, key) for _ in range(_ATTEMPTS - 1))
+    again = (made.bench.trial(small, found.blobs, modes=modes, alone=True) for _ in _FURTHER)
+    repeated = sum(failed_with(one, key) for one in again)
     if not repeated + run.reproduced:
         return
     yield Finding(
@@ -124,34 +125,20 @@ def report(
         original_nodes=found.original_nodes,
         divergence=divergence.value,
         answers=tuple(_answer(one, trial, divergence) for one in everywhere.values()),
-        reproduction=Reproduction(repeated + run.reproduced, _ATTEMPTS),
+        reproduction=Reproduction(repeated + run.reproduced, len(_FURTHER) + 1),
         script=script,
         script_output=run.output,
         environment=bench.environment(divergence.framework),
         seconds=monotonic() - began,
-        weighed=weighed(whole.comparison),
+        weighed=weighed(complete.comparison),
         ablations=ablated,
         localised=localised(trial, divergence, bench, found.blobs),
+        window_localised=found.located,
+        coarse=coarse,
         steps=found.steps,
         parent_facts=facts_in_words(found.parent, found.profiled),
         mutant_facts=_mutant_facts(found, bench),
     )
-
-
-def _is_needed(mode: str, divergence: Divergence) -> bool:
-    """Leave out the accused framework's other compiled modes where the failure is not theirs.
-
-    Compiling is what a minimisation spends its time on; the key names the failing modes, so modes
-    that agreed stay out of every attempt, but for the baselines, which are the witnesses.
-    """
-    baselines = ("torch-eager", "mindspore-pynative", "torch-eager-f64")
-    return mode in divergence.modes or mode in baselines or framework_of(mode) == "mindspore"
-
-
-def _repeats(
-    case: Case, blobs: Mapping[str, Array], bench: Bench, modes: tuple[str, ...], key: str
-) -> bool:
-    return failed_with(bench.trial(case, blobs, modes=modes, alone=True), key)
 
 
 def _everywhere(

@@ -23,13 +23,13 @@ from engine.ir.types import Dense, is_float
 from engine.ir.values import materialise
 from engine.ops import OPS
 from engine.ops.typing import call_of_node, retype
-from engine.oracles.comparison import BASELINE, Comparison, Counterpart, Gradients, framework_of
+from engine.oracles.comparison import Comparison, Counterpart, Gradients, framework_of
 from engine.oracles.judge import judge
 from engine.oracles.keys import form_of
 from engine.oracles.referee import REFUSALS, Floats, Referee, as_float64
 from engine.oracles.verdict import Kind, Ruling, Verdict
 
-__all__ = ["Bench", "Trial", "failed_with", "other_forms", "referees_of", "referenced_modes"]
+__all__ = ["Bench", "Trial", "failed_with", "other_forms", "referees_of"]
 
 _DOUBLE = "torch-eager-f64"
 _VALUE_KINDS = {Kind.VALUES, Kind.NONFINITE, Kind.SECOND_CALL}
@@ -57,6 +57,7 @@ class Trial:
 
 # How often the time that a mode is known to need must pass before a run counts as hanging.
 _HANGING = 10.0
+_LEAST_HASTE = 2.0  # seconds
 
 
 @dataclass
@@ -64,12 +65,14 @@ class Bench:
     """Runs cases on a pool and judges them; remembers what the documentation says.
 
     `parent`: the program before mutations that must preserve it, with its blobs; a value of the
-    same name answers for it where nobody else can.
+    same name answers for it where nobody else can. `hasty`: modes of which a hang is known; they
+    get no more time than they need to answer, and a run that misses it is not repeated.
     """
 
     pool: Pool
     modes: tuple[str, ...]
     parent: tuple[Case, Mapping[str, Array]] | None = None
+    hasty: tuple[str, ...] = ()
     _slowest: dict[str, float] = field(default_factory=dict)
     _documents: dict[tuple[str, str], Document] = field(default_factory=dict)
     _environments: dict[str, Mapping[str, str]] = field(default_factory=dict)
@@ -88,8 +91,17 @@ class Bench:
         values are suspect.
         """
         chosen = tuple(modes or self.modes)
-        outcomes = dict(self.pool.run_modes(case, chosen, blobs=blobs, alone=alone))
-        hung = self._confirmed_hangs(case, blobs, outcomes)
+        hasty = tuple(mode for mode in chosen if mode in self.hasty)
+        patient = tuple(mode for mode in chosen if mode not in hasty)
+        found = self.pool.run_modes(case, patient, blobs=blobs, alone=alone)
+        hung: dict[str, float] = {}
+        for mode in hasty:
+            seconds = self._haste(mode)
+            found[mode] = self.pool.run(case, mode, blobs=blobs, alone=alone, deadline=seconds)
+            if found[mode].status is Status.TIMEOUT:
+                hung[mode] = seconds
+        outcomes = {mode: found[mode] for mode in chosen}
+        hung |= self._confirmed_hangs(case, blobs, outcomes, patient)
         if case.plan.gradient != "none" and _DOUBLE not in outcomes:
             outcomes[_DOUBLE] = self.pool.run(case, _DOUBLE, blobs=blobs)
         trial = self._judge(case, blobs, outcomes, hung)
@@ -134,18 +146,28 @@ class Bench:
         comparison = self.compare(case, blobs, outcomes, hung=hung)
         return Trial(case, comparison, judge(comparison), len(outcomes))
 
+    def _haste(self, mode: str) -> float:
+        """Seconds for an attempt at a hang: ten times the slowest answer of the mode so far."""
+        known = self._slowest.get(mode)
+        usual = self.pool.deadline(mode)
+        return usual if known is None else min(usual, max(_LEAST_HASTE, _HANGING * known))
+
     def _confirmed_hangs(
-        self, case: Case, blobs: Mapping[str, Array], outcomes: dict[str, Outcome]
+        self,
+        case: Case,
+        blobs: Mapping[str, Array],
+        outcomes: dict[str, Outcome],
+        modes: Sequence[str],
     ) -> dict[str, float]:
         """Run again alone, at ten times the slowest answer of the mode so far, what missed its
         deadline where another mode did not; seconds by mode for what hangs again."""
         hung: dict[str, float] = {}
-        for mode, outcome in list(outcomes.items()):
+        for mode, outcome in outcomes.items():
             if outcome.status is Status.OK:
                 self._slowest[mode] = max(self._slowest.get(mode, 0.0), outcome.seconds)
         answered = any(one.status is Status.OK for one in outcomes.values())
-        for mode, outcome in list(outcomes.items()):
-            if outcome.status is Status.TIMEOUT and answered:
+        for mode in modes:
+            if outcomes[mode].status is Status.TIMEOUT and answered:
                 known = _HANGING * self._slowest.get(mode, 0.0)
                 seconds = max(self.pool.deadline(mode), known)
                 again = self.pool.run(case, mode, blobs=blobs, alone=True, deadline=seconds)
@@ -231,13 +253,6 @@ class Bench:
         return Gradients(
             _arrays(double), _Disturbed(self.pool, case, blobs).draws, _Smooth(case, blobs).at
         )
-
-
-def referenced_modes(framework: str, modes: Sequence[str]) -> tuple[str, ...]:
-    """The modes a failure of `framework` is judged by: its own, and the other's baseline."""
-    own = [mode for mode in modes if framework_of(mode) == framework]
-    others = [BASELINE[one] for one in BASELINE if one != framework and BASELINE[one] in modes]
-    return tuple(dict.fromkeys((BASELINE["torch"], *own, *others)))
 
 
 def referees_of(case: Case, blobs: Mapping[str, Array]) -> tuple[Referee, ...]:

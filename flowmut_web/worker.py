@@ -34,6 +34,7 @@ from engine.executors.pool import Pool
 from engine.finding import Finding
 from triage.recording import record_finding
 from triage.reruns import is_waited_for, run_rerun
+from triage.selectors import recorded_coarse_keys
 
 __all__ = ["GRACE", "NICENESS", "Child", "StopNowError", "child", "file_finding"]
 
@@ -88,6 +89,7 @@ class Child:
                 pool=self.pool,
                 pulse=self.pulse,
                 on_finding=file_finding,
+                recorded=recorded_coarse_keys,
                 seconds=seconds,
                 is_stopping=self._should_yield,
                 engine=self.engine,

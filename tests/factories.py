@@ -51,6 +51,7 @@ OLD: dict[str, Any] = {
     "steps": (),
     "parent_facts": {},
     "mutant_facts": {},
+    "window_localised": (),
 }
 PARENT = """graph block
   input x: float32[1,8,16,16] = normal(seed=0, mean=0.0, std=1.0)
@@ -229,6 +230,9 @@ def engine_finding(**fields: Any) -> Finding:
             Ablation("form", "torch.special.exp", "could not run", "there is no such function"),
         ),
         localised=(Localised("forward", "torch-inductor", "v0", "exp", "0 where float64 has nan"),),
+        window_localised=(
+            Localised("forward", "torch-inductor", "m0", "exp", "0 at (0, 3), float64 has nan"),
+        ),
         steps=(
             Step("swap_binary.sub", PARENT, SWAPPED, ("v2",)),
             Step("insert_unary.exp", SWAPPED, MUTANT, ("m0",)),

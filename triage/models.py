@@ -18,10 +18,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Campaign, Environment, Shard, StrictJSONEncoder
-from engine.finding import Finding
+from engine.finding import SIGNATURE_VERSION, Finding
 
 __all__ = [
-    "SIGNATURE_VERSION",
     "Bisection",
     "Bucket",
     "BucketEvent",
@@ -47,9 +46,6 @@ __all__ = [
     "Tracker",
     "text_digest",
 ]
-
-# Raised when the rule that makes signatures changes; a bucket keeps the version that made it.
-SIGNATURE_VERSION = 1
 
 
 def text_digest(text: str) -> str:
@@ -427,6 +423,7 @@ class FindingRecord(models.Model):
     round = models.PositiveIntegerField()
     key = models.TextField(help_text="The failure key.")
     key_digest = models.CharField(max_length=64)
+    coarse = models.TextField(default="", help_text="Failure key and the call it was located at.")
 
     symptom = models.CharField(max_length=20, choices=Symptom)
     framework = models.CharField(max_length=20, choices=Framework)

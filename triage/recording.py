@@ -8,12 +8,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from campaigns.models import Shard
-from engine.finding import Finding
+from engine.finding import SIGNATURE_VERSION, Finding
 from triage.counting import count_member
 from triage.events import raise_flag, write_event
 from triage.impact import impact_points
 from triage.models import (
-    SIGNATURE_VERSION,
     Bucket,
     BucketEvent,
     FindingRecord,
@@ -59,6 +58,7 @@ def record_finding(
         round=finding.round,
         key=finding.key,
         key_digest=key_digest,
+        coarse=finding.coarse,
         symptom=finding.symptom.value,
         framework=finding.accused_framework,
         op=finding.accused_op[:_OP_LENGTH],

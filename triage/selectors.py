@@ -25,12 +25,19 @@ if TYPE_CHECKING:
 __all__ = [
     "buckets_for_lists",
     "navigation_counts",
+    "recorded_coarse_keys",
     "report_list",
     "sparklines",
     "team",
 ]
 
 SPARK_DAYS = 14
+
+
+def recorded_coarse_keys(campaign: Campaign) -> list[str]:
+    """Coarse keys of the findings of a campaign, by which its shards know duplicates."""
+    found = FindingRecord.objects.filter(campaign=campaign).exclude(coarse="")
+    return list(found.values_list("coarse", flat=True))
 
 
 def navigation_counts() -> dict[str, int]:

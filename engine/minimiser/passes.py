@@ -6,7 +6,7 @@ deterministic, and it need not check that a proposal is legal or smaller: the se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
@@ -25,7 +25,7 @@ from engine.ir.window import cut
 from engine.ops import OPS
 from engine.ops.typing import retype
 
-__all__ = ["PASSES", "Blobs"]
+__all__ = ["PASSES", "Blobs", "cut_round"]
 
 Array: TypeAlias = "npt.NDArray[np.generic]"
 Blobs: TypeAlias = "MutableMapping[str, Array]"
@@ -35,19 +35,24 @@ LITERAL_LIMIT = 64
 # ---------------------------------------------------------------------------------- structure
 def cut_out(case: Case, blobs: Blobs) -> Iterator[Case]:
     """Single nodes, then growing sets of ancestors, fed with the values they see."""
+    yield from cut_round([one.name for one in reversed(case.graph.nodes)], case, blobs)
+
+
+def cut_round(names: Sequence[str], case: Case, blobs: Blobs) -> Iterator[Case]:
+    """As `cut_out`, of the nodes named alone and in that order."""
     graph = case.graph
     if len(graph.nodes) < 2:
         return
     values = _values(case, blobs)
     if values is None:
         return
-    reached = [node.name for node in graph.nodes if node.op != "item"]
+    ends = [one for one in names if one in graph.by_name and graph.by_name[one].op != "item"]
     for depth in (0, 1, 2, 4):
-        for name in reversed(reached):
-            names = _ancestors(graph, name, depth)
-            if len(names) < len(graph.nodes):
+        for name in ends:
+            inner = _ancestors(graph, name, depth)
+            if len(inner) < len(graph.nodes):
                 try:
-                    smaller, more = cut(case, names, values)
+                    smaller, more = cut(case, inner, values)
                 except ConstraintViolated:
                     continue  # what would enter is no dense tensor
                 if len(smaller.graph.nodes) < len(graph.nodes):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 from typing import TypeAlias
 
@@ -13,7 +14,7 @@ from engine.ir.check import check
 from engine.ir.digest import case_digest
 from engine.ir.graph import Literal, Random, StoredBlob
 from engine.ir.types import Dense
-from engine.minimiser.passes import PASSES, Blobs
+from engine.minimiser.passes import PASSES, Blobs, cut_round
 from engine.ops import OPS
 
 __all__ = ["Budget", "minimise", "size"]
@@ -40,14 +41,24 @@ class Budget:
         return self.spent < self.attempts and self.clock() - self.started < self.seconds
 
 
-def minimise(case: Case, blobs: Blobs, keeps: Keeps, *, budget: Budget) -> Case:
+def minimise(
+    case: Case,
+    blobs: Blobs,
+    keeps: Keeps,
+    *,
+    budget: Budget,
+    suspects: Sequence[str] = (),
+) -> Case:
     """The smallest case found for which `keeps` holds; `case` itself must satisfy it.
 
-    `blobs` is content-addressed and grows with the values that attempts need. Every accepted
-    attempt is smaller by `size`, so the search ends; when no pass makes progress it is at a fixed
-    point, and minimising its result again changes nothing.
+    `blobs` is content-addressed and grows with the values that attempts need. `suspects`: names of
+    nodes where the failure seems to be, likeliest first; the cuts round them are tried before all
+    else. Every accepted attempt is smaller by `size`, so the search ends; when no pass makes
+    progress it is at a fixed point, and minimising its result again changes nothing.
     """
     seen = {case_digest(case)}
+    if suspects:
+        case = _exhaust(case, blobs, keeps, partial(cut_round, suspects), seen, budget)
     progress = True
     while progress and budget.is_left:
         progress = False

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from engine.errors import ConstraintViolated
+from engine.finding import SIGNATURE_VERSION
 from engine.ir.graph import Graph, Node
 from engine.ir.types import INTEGERS, Dense
 from engine.ops import OPS
@@ -14,7 +15,6 @@ from engine.ops.typing import call_of_node
 from engine.oracles.verdict import Divergence
 
 __all__ = [
-    "SIGNATURE_VERSION",
     "dtype_class",
     "family_of",
     "form_name",
@@ -23,7 +23,10 @@ __all__ = [
     "signature_parts",
 ]
 
-SIGNATURE_VERSION = 1
+# First lines that only announce what failed: the cause is on the line that follows, or is quoted in
+# the explanation below.
+_ANNOUNCES = re.compile(r"\braised:$")
+_WRAPPED = re.compile(r"\bfake tensors?\b.*: got (\w+)\(['\"](.*)['\"]\)$")
 _RULES = (
     (re.compile(r"0x[0-9a-fA-F]+"), "#"),
     (re.compile(r"(?:/[\w.+-]+)+/?"), "<path>"),
@@ -37,12 +40,26 @@ _RULES = (
 
 
 def normalise(kind: str, message: str) -> str:
-    """First telling line of an error without numbers, names and paths; "Kind: text"."""
-    lines = [line.strip() for line in message.splitlines()]
-    text = next((line for line in lines if line.strip(" -=*")), "")
+    """First telling line of an error without numbers, names and paths; "Kind: text".
+
+    Where PyTorch's compiler wraps an error of another part, it is that part's error.
+    """
+    text = _telling([line.strip() for line in message.splitlines()])
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
     return f"{kind}: {text.strip()[:160]}"
+
+
+def _telling(lines: Sequence[str]) -> str:
+    """The first line that says something; with what it announces, where it does no more."""
+    said = [line for line in lines if line.strip(" -=*")]
+    if len(said) > 1 and _ANNOUNCES.search(said[0]):
+        return f"{said[0]} {said[1]}"
+    for line in said[1:3] if said and "fake tensor" in said[0] else ():
+        wrapped = _WRAPPED.search(line)
+        if wrapped:
+            return f"{said[0]}: {wrapped[1]}: {wrapped[2]}"
+    return said[0] if said else ""
 
 
 def dtype_class(dtype: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from campaigns.models import Campaign
@@ -118,6 +118,7 @@ class ScriptedEngine:
         *,
         checkpoint: Mapping[str, object] | None = None,
         graph_text: str = "",
+        recorded: Callable[[], Collection[str]] = frozenset,
     ) -> Iterator[Event]:
         first = int(str(checkpoint["next_round"])) if checkpoint else 0
         self.starts.append(first)
