@@ -142,7 +142,8 @@ class Finding:
     `weighed`: figures of the referee; `ablations`: what makes the failure go away; `localised`:
     where it begins; all on the minimised program. `window_localised`: where it begins in the window
     as it was found, by the names of `mutant_text`. `coarse`: failure key and the call found there,
-    by which duplicates are known before they are minimised. `steps`: the mutations of `lineage`, as
+    in the window and in the minimised program, by which duplicates are known before they are
+    minimised. `steps`: the mutations of `lineage`, as
     far as they are at hand. `parent_facts` and `mutant_facts`: profiled facts of the values of
     `parent_text` and `mutant_text`, as words, by value and fact (dtype, shape, strides, layout,
     alias, gradient, values). All of these are empty in findings of earlier versions.
@@ -181,7 +182,7 @@ class Finding:
     parent_facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     mutant_facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     window_localised: tuple[Localised, ...] = ()
-    coarse: str = ""
+    coarse: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         return asdict(self)
@@ -191,8 +192,8 @@ class Finding:
         """Read what `to_json` wrote; `KeyError` or `TypeError` name what is missing or unknown."""
         given = dict(data)
         given["symptom"] = Symptom(str(given["symptom"]))
-        for name in ("accused_modes", "lineage", "changed"):
-            given[name] = tuple(given[name])  # type: ignore[arg-type]
+        for name in ("accused_modes", "lineage", "changed", "coarse"):
+            given[name] = tuple(given.get(name, ()))  # type: ignore[arg-type]
         given["answers"] = tuple(
             ModeAnswer(**_with_floats(one, "error")) for one in _rows(given, "answers")
         )

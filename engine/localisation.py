@@ -17,7 +17,7 @@ import numpy as np
 
 from engine.errors import ConstraintViolated, InvalidGraph
 from engine.executors.modes import mode_named
-from engine.executors.outcome import Answer, Array, Failure, Status
+from engine.executors.outcome import Answer, Array, Failure, Outcome, Status
 from engine.finding import Localised, Weighed
 from engine.ir.case import Case
 from engine.ir.check import check
@@ -26,6 +26,7 @@ from engine.ir.graph import Graph, Input, Node, StoredBlob
 from engine.ir.types import Dense, is_float
 from engine.ir.window import writers_of
 from engine.oracles.comparison import Comparison
+from engine.oracles.keys import normalise
 from engine.oracles.numeric import gap
 from engine.oracles.verdict import Divergence, Kind
 from engine.trial import Bench, Trial
@@ -85,6 +86,8 @@ class _Search:
             return self._written(mode)
         if outcome.status is not Status.OK or not self.trial.comparison.referees:
             return None
+        if self.divergence.kind is Kind.STRUCTURE:
+            return self._restructured(mode)
         if len(self.graph.nodes) == 1:
             return self._first_output(mode, self.trial.comparison, "the only operator")
         if mode_named(mode).records and self._is_plain:
@@ -140,6 +143,19 @@ class _Search:
                     said += f"{later}{self._writer(node)} ({how})"
                     return Localised("forward", mode, node.name, _made_by(self.graph, node), said)
         return None
+
+    def _restructured(self, mode: str) -> Localised | None:
+        """The first call whose result, returned alone, is more or less than one value."""
+
+        def ends_at(name: str) -> Localised | None:
+            outcome = self._outcome(_until(self.case, self.graph.position[name]), mode, self.blobs)
+            if outcome is None or not outcome.calls or len(outcome.calls[0].outputs) == 1:
+                return None
+            said = f"is {len(outcome.calls[0].outputs)} values where one is promised"
+            node = self.graph.by_name[name]
+            return Localised("forward", mode, name, _made_by(self.graph, node), said)
+
+        return _earliest(_comparable(self.trial), ends_at)
 
     def _writer(self, node: Node) -> str:
         """Who writes to the storage of a value that lacks a write."""
@@ -241,16 +257,62 @@ class _Search:
 
     # ---- shared
     def _raised(self, direction: str, mode: str, failure: Failure) -> Localised | None:
+        """The call that failed; where nobody says which, what fails first when it is the last one
+        (backward: what still fails when it is the first)."""
         node = self.graph.by_name.get(failure.node)
-        if node is None and len(self.graph.nodes) == 1:
-            node = self.graph.nodes[0]
-        if node is None:
-            return None
+        calls = [one for one in self.graph.nodes if one.op != "item"]
+        if node is None and len(calls) == 1:
+            node = calls[0]
+        if node is not None:
+            return self._failing(direction, mode, failure, node)
+        if self.trial.outcomes[mode].status is Status.TIMEOUT:
+            return None  # each further run would take as long
+        said = normalise(failure.type, failure.message)
+
+        def ends_at(name: str) -> Localised | None:
+            shorter = _until(self.case, self.graph.position[name])
+            outcome = self._outcome(shorter, mode, self.blobs)
+            found = outcome.failure if outcome else None
+            if found is None or normalise(found.type, found.message) != said:
+                return None
+            return self._failing(direction, mode, found, self.graph.by_name[name])
+
+        def begins_with(name: str) -> Localised | None:
+            fed = self._from(name)
+            outcome = self._outcome(fed[0], mode, fed[1]) if fed else None
+            found = outcome.gradient_failure if outcome else None
+            if found is None or normalise(found.type, found.message) != said:
+                return None
+            reader = self.graph.by_name[self.graph.users[name][-1]]
+            return self._failing(direction, mode, found, reader)
+
+        if direction == "forward":
+            return _earliest(_comparable(self.trial), ends_at)
+        found = _earliest(tuple(reversed(_intermediate(self.graph))), begins_with)
+        first = {
+            reader
+            for given in self.graph.inputs
+            if given.requires_grad
+            for reader in self.graph.users.get(given.name, ())
+        }
+        if found is None and len(first) == 1:  # what no later beginning shows
+            return self._failing(direction, mode, failure, self.graph.by_name[first.pop()])
+        return found
+
+    def _failing(self, direction: str, mode: str, failure: Failure, node: Node) -> Localised:
         lines = [one.strip() for one in failure.message.splitlines() if one.strip(" -")]
         said = lines[0] if lines else ""
         if self.trial.outcomes[mode].status not in (Status.DIED, Status.TIMEOUT):
             said = f"raises {failure.type} in {failure.phase}: {said}"
         return Localised(direction, mode, node.name, _made_by(self.graph, node), said[:300])
+
+    def _outcome(self, case: Case, mode: str, blobs: Mapping[str, Array]) -> Outcome | None:
+        """How a changed program ends; None where it is none."""
+        try:
+            check(case)
+            return self.bench.pool.run(case, mode, blobs=blobs)
+        except (ConstraintViolated, InvalidGraph):
+            return None
 
     def _run(
         self, case: Case, mode: str, blobs: Mapping[str, Array] | None = None

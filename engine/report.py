@@ -87,9 +87,13 @@ def report(
     trial, divergence, small = made.trial, made.divergence, made.trial.case
     parts = signature_parts(divergence, small.graph)
     signature = hashlib.sha256("\n".join(f"{k}={v}" for k, v in parts.items()).encode()).hexdigest()
-    coarse = coarse_key(found.divergence, found.located, found.case.graph)
+    places = localised(trial, divergence, bench, found.blobs)
+    coarse = (
+        coarse_key(found.divergence, found.located, found.case.graph).key,
+        coarse_key(divergence, places, small.graph).key,
+    )
     if throttle is not None:
-        throttle.note_minimised(coarse)
+        throttle.note_minimised(*coarse)
         if not throttle.is_new(signature):
             return
     everywhere = _everywhere(small, found.blobs, bench, trial)
@@ -132,7 +136,7 @@ def report(
         seconds=monotonic() - began,
         weighed=weighed(complete.comparison),
         ablations=ablated,
-        localised=localised(trial, divergence, bench, found.blobs),
+        localised=places,
         window_localised=found.located,
         coarse=coarse,
         steps=found.steps,

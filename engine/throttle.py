@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
 from engine.finding import Localised
 from engine.ir.graph import Graph, Node
@@ -18,12 +19,19 @@ from engine.ir.window import writers_of
 from engine.oracles.keys import family_of, form_name
 from engine.oracles.verdict import Divergence, Kind
 
-__all__ = ["LOOKS", "MEMBERS", "Throttle", "coarse_key", "family_of_coarse", "quick_key"]
+__all__ = ["LOOKS", "MEMBERS", "Coarse", "Throttle", "coarse_key", "family_of_coarse", "quick_key"]
 
 LOOKS = 3
 """How often a failure is looked at again that did not repeat, or whose call is a guess."""
 MEMBERS = 3
 """How many calls of a family are minimised, and how many failures that no call is known of."""
+
+
+class Coarse(NamedTuple):
+    """`key`: failure key and call with its form; `plain`: the same in the call's plain form."""
+
+    key: str
+    plain: str
 
 
 class Throttle:
@@ -43,20 +51,26 @@ class Throttle:
             return False
         return self.known[quick] <= LOOKS
 
-    def admits(self, coarse: str) -> bool:
-        """Whether a failure may be minimised: it is not on record, nor are enough of its family."""
+    def admits(self, coarse: Coarse) -> bool:
+        """Whether a failure may be minimised: it is not on record, nor are enough of its family. A
+        call whose plain form fails alike fails in every form."""
         recorded = self._recorded()
-        if coarse.endswith("|"):  # no call to tell one from another by
-            times = sum(one == coarse for one in recorded)
-            return max(times, self.known[_COARSE + coarse]) < MEMBERS
+        if coarse.key.endswith("|"):  # no call to tell one from another by
+            times = sum(one == coarse.key for one in recorded)
+            return max(times, self.known[_COARSE + coarse.key]) < MEMBERS
         seen = {one.removeprefix(_COARSE) for one in self.known if one.startswith(_COARSE)}
         seen.update(recorded)
-        family = family_of_coarse(coarse)
-        return coarse not in seen and sum(family_of_coarse(one) == family for one in seen) < MEMBERS
+        family = family_of_coarse(coarse.key)
+        return (
+            coarse.key not in seen
+            and coarse.plain not in seen
+            and sum(family_of_coarse(one) == family for one in seen) < MEMBERS
+        )
 
-    def note_minimised(self, coarse: str) -> None:
-        """A failure with this coarse key was confirmed and minimised."""
-        self.known[_COARSE + coarse] += 1
+    def note_minimised(self, *keys: str) -> None:
+        """A failure with these coarse keys, as found and as minimised, was minimised."""
+        for key in dict.fromkeys(keys):
+            self.known[_COARSE + key] += 1
 
     def note_confirmed(self, quick: str) -> None:
         """What has this quick key is on record."""
@@ -85,7 +99,7 @@ def quick_key(divergence: Divergence, graph: Graph) -> tuple[str, bool]:
     return f"{divergence.key}|{_call(node, graph, divergence) if node else end}", False
 
 
-def coarse_key(divergence: Divergence, located: Sequence[Localised], graph: Graph) -> str:
+def coarse_key(divergence: Divergence, located: Sequence[Localised], graph: Graph) -> Coarse:
     """Failure key and the call where the failure was localised, none where it was not."""
     node = graph.by_name.get(divergence.node)
     if divergence.kind is Kind.WRITE_LOST:
@@ -93,7 +107,13 @@ def coarse_key(divergence: Divergence, located: Sequence[Localised], graph: Grap
         node = writers[-1] if writers else node
     if node is None and located:
         node = _located(located[0], graph)
-    return f"{divergence.key}|{_call(node, graph, divergence) if node else ''}"
+    if node is None:
+        return Coarse(f"{divergence.key}|", f"{divergence.key}|")
+    plain = node.with_form(divergence.framework, "")
+    return Coarse(
+        f"{divergence.key}|{_call(node, graph, divergence)}",
+        f"{divergence.key}|{_call(plain, graph, divergence)}",
+    )
 
 
 def family_of_coarse(coarse: str) -> str:

@@ -423,7 +423,7 @@ class FindingRecord(models.Model):
     round = models.PositiveIntegerField()
     key = models.TextField(help_text="The failure key.")
     key_digest = models.CharField(max_length=64)
-    coarse = models.TextField(default="", help_text="Failure key and the call it was located at.")
+    coarse = models.TextField(default="", help_text="Coarse keys, one a line.")
 
     symptom = models.CharField(max_length=20, choices=Symptom)
     framework = models.CharField(max_length=20, choices=Framework)

@@ -58,7 +58,7 @@ def record_finding(
         round=finding.round,
         key=finding.key,
         key_digest=key_digest,
-        coarse=finding.coarse,
+        coarse="\n".join(finding.coarse),
         symptom=finding.symptom.value,
         framework=finding.accused_framework,
         op=finding.accused_op[:_OP_LENGTH],

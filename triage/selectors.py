@@ -36,8 +36,8 @@ SPARK_DAYS = 14
 
 def recorded_coarse_keys(campaign: Campaign) -> list[str]:
     """Coarse keys of the findings of a campaign, by which its shards know duplicates."""
-    found = FindingRecord.objects.filter(campaign=campaign).exclude(coarse="")
-    return list(found.values_list("coarse", flat=True))
+    found = FindingRecord.objects.filter(campaign=campaign).values_list("coarse", flat=True)
+    return [key for keys in found for key in dict.fromkeys(keys.splitlines())]
 
 
 def navigation_counts() -> dict[str, int]:

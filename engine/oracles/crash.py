@@ -160,8 +160,8 @@ def _everywhere(
         call=_call_of(failure),
         message=normalise(failure.type, failure.message),
         evidence=(
-            "the documentation of the call lists CPU",
             f"the same call works in {' and '.join(others)}",
+            "CPU is among the supported platforms of the call's documentation",
         ),
     )
 

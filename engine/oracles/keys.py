@@ -23,9 +23,7 @@ __all__ = [
     "signature_parts",
 ]
 
-# First lines that only announce what failed: the cause is on the line that follows, or is quoted in
-# the explanation below.
-_ANNOUNCES = re.compile(r"\braised:$")
+# An error that an operator raised while PyTorch traced it is quoted in the explanation.
 _WRAPPED = re.compile(r"\bfake tensors?\b.*: got (\w+)\(['\"](.*)['\"]\)$")
 _RULES = (
     (re.compile(r"0x[0-9a-fA-F]+"), "#"),
@@ -53,7 +51,7 @@ def normalise(kind: str, message: str) -> str:
 def _telling(lines: Sequence[str]) -> str:
     """The first line that says something; with what it announces, where it does no more."""
     said = [line for line in lines if line.strip(" -=*")]
-    if len(said) > 1 and _ANNOUNCES.search(said[0]):
+    if len(said) > 1 and said[0].endswith(":"):
         return f"{said[0]} {said[1]}"
     for line in said[1:3] if said and "fake tensor" in said[0] else ():
         wrapped = _WRAPPED.search(line)

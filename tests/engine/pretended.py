@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from engine.executors.environment import Environment
 from engine.executors.modes import base_of, mode_named
 from engine.executors.numpy_mode import run_on_numpy
 from engine.executors.outcome import Answer, Array, CallAnswer, Failure, Outcome, Status
@@ -92,6 +93,12 @@ class PretendedPool:
 
     def deadline(self, mode: str) -> float:
         return 1.0
+
+    def limit(self, address_space: int) -> None:
+        """Nothing is started, so there is nothing to limit."""
+
+    def environment(self, framework: str) -> Environment:
+        return Environment(framework, framework)
 
 
 def _retyped(outcome: Outcome, names: Sequence[str], dtypes: Mapping[str, str]) -> Outcome:

@@ -157,17 +157,17 @@ MINDSPORE_FAULTS = '''\
 import mindspore
 from mindspore import ops
 
-right = {name: getattr(ops, name) for name in ("sin", "cos")}
+right = {name: getattr(ops, name) for name in ("asinh", "atan")}
 root = ops.Sqrt()
 
 
-def sin(input):  # wrong gradient
+def asinh(input):  # wrong gradient
     kept = ops.stop_gradient(input)
-    return right["sin"](kept) + 2 * (input - kept)
+    return right["asinh"](kept) + 2 * (input - kept)
 
 
-def cos(input):  # NaN in the gradient
-    return right["cos"](input) + 0 * root(input - ops.stop_gradient(input))
+def atan(input):  # NaN in the gradient
+    return right["atan"](input) + 0 * root(input - ops.stop_gradient(input))
 
 
 def exp(input):
