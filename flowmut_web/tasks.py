@@ -18,10 +18,18 @@ from campaigns.identity import is_gone
 from campaigns.models import Environment
 from campaigns.shards import Hint, sweep_expired
 from flowmut_web.worker import child
-from triage import reruns
+from triage import following, polling, reruns
 from triage.suppressing import end_suppressions
 
-__all__ = ["HINT_SECONDS", "probe_environments", "run_rerun", "run_shard", "send_hints", "sweep"]
+__all__ = [
+    "HINT_SECONDS",
+    "follow_report",
+    "probe_environments",
+    "run_rerun",
+    "run_shard",
+    "send_hints",
+    "sweep",
+]
 
 # A swept hint that nobody took for so long is dropped; the next sweep says it again.
 HINT_SECONDS = 60
@@ -39,12 +47,20 @@ def run_rerun(rerun: int, epoch: int) -> None:
     child.rerun(rerun, epoch=epoch)
 
 
+@shared_task(name=following.TASK)
+def follow_report(following: int, due: str) -> None:
+    """Ask a tracker after a report that was due then."""
+    polling.follow_report(following, due=due)
+
+
 @shared_task(name="flowmut.sweep")
 def sweep() -> None:
-    """Queue again what dead workers held, say which reruns and shards wait; end suppressions."""
+    """Queue again what dead workers held, say what waits and what is due; end suppressions."""
     for hint in reruns.sweep_reruns(is_gone=is_gone):
         run_rerun.apply_async((hint.job, hint.epoch), expires=HINT_SECONDS)
     send_hints(sweep_expired(), expires=HINT_SECONDS)
+    for due in following.sweep_following():
+        follow_report.apply_async((due.following, due.due), expires=HINT_SECONDS)
     end_suppressions()
 
 

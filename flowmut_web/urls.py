@@ -28,6 +28,7 @@ from triage.api import (
     SuppressionViewSet,
     UndoView,
 )
+from triage.hook_views import receive_github
 
 __all__ = ["urlpatterns"]
 
@@ -68,5 +69,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("campaigns/", include("campaigns.urls")),
     path("catalogue/", include("flowmut_web.catalogue.urls")),
+    path("hooks/github/", receive_github, name="receive-github"),
     path("triage/", include("triage.urls")),
 ]

@@ -19,6 +19,8 @@ from django.utils import timezone
 
 from campaigns.models import Campaign, Environment, Shard, StrictJSONEncoder
 from engine.finding import SIGNATURE_VERSION, Finding
+from engine.finding import Finding
+from triage.upstream.models import Following, HookDelivery, PastAddress, SitePause, UpstreamAnswer
 
 __all__ = [
     "Bisection",
@@ -30,20 +32,25 @@ __all__ = [
     "Facet",
     "Filing",
     "FindingRecord",
+    "Following",
     "Framework",
     "GroupingRule",
+    "HookDelivery",
     "Job",
     "Label",
     "Note",
+    "PastAddress",
     "Report",
     "ReportEvent",
     "Rerun",
     "RuleOverride",
     "SavedView",
+    "SitePause",
     "Submission",
     "Suppression",
     "Symptom",
     "Tracker",
+    "UpstreamAnswer",
     "text_digest",
 ]
 

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from triage.drafting.versions import draft_now
+from triage.following import begin_following, keep_past_address
 from triage.models import Bucket, BucketEvent, FindingRecord, Report, ReportEvent
 from triage.services import MOVES as BUCKET_MOVES
 from triage.services import MoveRefusedError, move_buckets
@@ -100,7 +101,10 @@ def edit_report(report: Report, *, title: str, fields: Mapping[str, str], who: U
 
 @transaction.atomic
 def link_report(report: Report, *, url: str, who: User) -> Report:
-    """Say where a person filed it. A draft becomes reported, and its bucket too."""
+    """Say where a person filed it. A draft becomes reported, and its bucket too.
+
+    From then on its tracker is asked after it; an address that it had before is kept.
+    """
     before = report.upstream_url
     report.upstream_url, report.upstream_id = url, upstream_id(url)
     report.updated_at = timezone.now()
@@ -109,6 +113,9 @@ def link_report(report: Report, *, url: str, who: User) -> Report:
         report.status = _S.REPORTED
     report.save(update_fields=["upstream_url", "upstream_id", "status", "updated_at"])
     note_report(report, "linked", before, url, who=who)
+    if before != url:
+        keep_past_address(report, before, why="it was linked anew")
+    begin_following(report)
     if was_draft:
         note_report(report, "moved", _S.DRAFT, _S.REPORTED, who=who)
         _take_bucket_along(report, who=who)

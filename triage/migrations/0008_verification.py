@@ -11,92 +11,236 @@ import campaigns.models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('campaigns', '0005_environment_framework'),
-        ('triage', '0007_report_life_cycle'),
+        ("campaigns", "0005_environment_framework"),
+        ("triage", "0007_report_life_cycle"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='findingrecord',
-            name='campaign',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='findings', to='campaigns.campaign'),
+            model_name="findingrecord",
+            name="campaign",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="findings",
+                to="campaigns.campaign",
+            ),
         ),
         migrations.AlterField(
-            model_name='findingrecord',
-            name='shard',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='finding_records', to='campaigns.shard'),
+            model_name="findingrecord",
+            name="shard",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="finding_records",
+                to="campaigns.shard",
+            ),
         ),
         migrations.CreateModel(
-            name='Bisection',
+            name="Bisection",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('attempts', models.PositiveSmallIntegerField(default=3)),
-                ('state', models.CharField(choices=[('running', 'Running'), ('finished', 'Done'), ('cancelled', 'Cancelled')], default='running', max_length=20)),
-                ('asked_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('asked_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('finding', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='bisections', to='triage.findingrecord')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ("attempts", models.PositiveSmallIntegerField(default=3)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("running", "Running"),
+                            ("finished", "Done"),
+                            ("cancelled", "Cancelled"),
+                        ],
+                        default="running",
+                        max_length=20,
+                    ),
+                ),
+                (
+                    "asked_at",
+                    models.DateTimeField(default=django.utils.timezone.now, editable=False),
+                ),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "asked_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "finding",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="bisections",
+                        to="triage.findingrecord",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-asked_at', '-id'],
+                "ordering": ["-asked_at", "-id"],
             },
         ),
         migrations.AddField(
-            model_name='rerun',
-            name='bisection',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='reruns', to='triage.bisection'),
+            model_name="rerun",
+            name="bisection",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="reruns",
+                to="triage.bisection",
+            ),
         ),
         migrations.CreateModel(
-            name='Submission',
+            name="Submission",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('finished', 'Done'), ('failed', 'Could not run'), ('cancelled', 'Cancelled')], default='queued', max_length=20)),
-                ('owner', models.CharField(blank=True, max_length=120)),
-                ('lease_until', models.DateTimeField(blank=True, null=True)),
-                ('epoch', models.PositiveIntegerField(default=0)),
-                ('problem', models.TextField(blank=True, help_text='Why it could not run, for a person.')),
-                ('asked_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('name', models.CharField(help_text='Of the file.', max_length=120)),
-                ('text', models.TextField()),
-                ('kind', models.CharField(choices=[('module', 'Inputs and a function'), ('script', 'Script with an assertion')], max_length=10)),
-                ('framework', models.CharField(choices=[('torch', 'PyTorch'), ('mindspore', 'MindSpore')], max_length=20)),
-                ('attempts', models.PositiveSmallIntegerField(default=3)),
-                ('everywhere', models.BooleanField(default=False, help_text='Then on all environments of the framework, too.')),
-                ('answers', models.JSONField(blank=True, default=list, encoder=campaigns.models.StrictJSONEncoder)),
-                ('isolation', models.JSONField(blank=True, default=list)),
-                ('asked_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('environment', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='submissions', to='campaigns.environment')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("uuid", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "Queued"),
+                            ("running", "Running"),
+                            ("finished", "Done"),
+                            ("failed", "Could not run"),
+                            ("cancelled", "Cancelled"),
+                        ],
+                        default="queued",
+                        max_length=20,
+                    ),
+                ),
+                ("owner", models.CharField(blank=True, max_length=120)),
+                ("lease_until", models.DateTimeField(blank=True, null=True)),
+                ("epoch", models.PositiveIntegerField(default=0)),
+                (
+                    "problem",
+                    models.TextField(blank=True, help_text="Why it could not run, for a person."),
+                ),
+                (
+                    "asked_at",
+                    models.DateTimeField(default=django.utils.timezone.now, editable=False),
+                ),
+                ("started_at", models.DateTimeField(blank=True, null=True)),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                ("name", models.CharField(help_text="Of the file.", max_length=120)),
+                ("text", models.TextField()),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("module", "Inputs and a function"),
+                            ("script", "Script with an assertion"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "framework",
+                    models.CharField(
+                        choices=[("torch", "PyTorch"), ("mindspore", "MindSpore")], max_length=20
+                    ),
+                ),
+                ("attempts", models.PositiveSmallIntegerField(default=3)),
+                (
+                    "everywhere",
+                    models.BooleanField(
+                        default=False, help_text="Then on all environments of the framework, too."
+                    ),
+                ),
+                (
+                    "answers",
+                    models.JSONField(
+                        blank=True, default=list, encoder=campaigns.models.StrictJSONEncoder
+                    ),
+                ),
+                ("isolation", models.JSONField(blank=True, default=list)),
+                (
+                    "asked_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "environment",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="submissions",
+                        to="campaigns.environment",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-asked_at', '-id'],
+                "ordering": ["-asked_at", "-id"],
             },
         ),
         migrations.AddField(
-            model_name='findingrecord',
-            name='submission',
-            field=models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='finding', to='triage.submission'),
+            model_name="findingrecord",
+            name="submission",
+            field=models.OneToOneField(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="finding",
+                to="triage.submission",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='findingrecord',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('campaign__isnull', False), ('shard__isnull', False), ('submission', None)), models.Q(('campaign', None), ('shard', None), ('submission__isnull', False)), _connector='OR'), name='finding_of_shard_or_submission'),
+            model_name="findingrecord",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("campaign__isnull", False), ("shard__isnull", False), ("submission", None)
+                    ),
+                    models.Q(("campaign", None), ("shard", None), ("submission__isnull", False)),
+                    _connector="OR",
+                ),
+                name="finding_of_shard_or_submission",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='bisection',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'running')), fields=('finding',), name='one_bisection_at_a_time'),
+            model_name="bisection",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state", "running")),
+                fields=("finding",),
+                name="one_bisection_at_a_time",
+            ),
         ),
         migrations.AddIndex(
-            model_name='submission',
-            index=models.Index(fields=['state', 'asked_at'], name='submission_to_claim'),
+            model_name="submission",
+            index=models.Index(fields=["state", "asked_at"], name="submission_to_claim"),
         ),
         migrations.AddConstraint(
-            model_name='submission',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'running'), _negated=True), models.Q(models.Q(('owner', ''), _negated=True), ('lease_until__isnull', False)), _connector='OR'), name='running_submission_has_lease'),
+            model_name="submission",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "running"), _negated=True),
+                    models.Q(
+                        models.Q(("owner", ""), _negated=True), ("lease_until__isnull", False)
+                    ),
+                    _connector="OR",
+                ),
+                name="running_submission_has_lease",
+            ),
         ),
     ]

@@ -7,97 +7,208 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('triage', '0008_verification'),
+        ("triage", "0008_verification"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='reportevent',
-            name='kind',
-            field=models.CharField(help_text='What happened: drafted, edited, linked, moved, proposed and others.', max_length=20),
+            model_name="reportevent",
+            name="kind",
+            field=models.CharField(
+                help_text="What happened: drafted, edited, linked, moved, proposed and others.",
+                max_length=20,
+            ),
         ),
         migrations.CreateModel(
-            name='DraftTemplate',
+            name="DraftTemplate",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('form', models.CharField(max_length=40)),
-                ('number', models.PositiveIntegerField()),
-                ('texts', models.JSONField()),
-                ('is_shipped', models.BooleanField(default=False)),
-                ('why', models.CharField(blank=True, max_length=500)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("form", models.CharField(max_length=40)),
+                ("number", models.PositiveIntegerField()),
+                ("texts", models.JSONField()),
+                ("is_shipped", models.BooleanField(default=False)),
+                ("why", models.CharField(blank=True, max_length=500)),
+                (
+                    "created_at",
+                    models.DateTimeField(default=django.utils.timezone.now, editable=False),
+                ),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['form', '-number'],
+                "ordering": ["form", "-number"],
             },
         ),
         migrations.AddField(
-            model_name='report',
-            name='template',
-            field=models.ForeignKey(blank=True, help_text='What it was drafted with; none in reports of earlier versions.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='reports', to='triage.drafttemplate'),
+            model_name="report",
+            name="template",
+            field=models.ForeignKey(
+                blank=True,
+                help_text="What it was drafted with; none in reports of earlier versions.",
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="reports",
+                to="triage.drafttemplate",
+            ),
         ),
         migrations.CreateModel(
-            name='DuplicateSearch',
+            name="DuplicateSearch",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('query', models.CharField(max_length=200)),
-                ('issues', models.JSONField(default=list)),
-                ('problem', models.CharField(blank=True, max_length=500)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('report', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='searches', to='triage.report')),
-                ('who', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("query", models.CharField(max_length=200)),
+                ("issues", models.JSONField(default=list)),
+                ("problem", models.CharField(blank=True, max_length=500)),
+                (
+                    "created_at",
+                    models.DateTimeField(default=django.utils.timezone.now, editable=False),
+                ),
+                (
+                    "report",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="searches",
+                        to="triage.report",
+                    ),
+                ),
+                (
+                    "who",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-id'],
+                "ordering": ["-created_at", "-id"],
             },
         ),
         migrations.CreateModel(
-            name='Filing',
+            name="Filing",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('intended', 'Being filed'), ('unknown', 'Nobody knows whether it arrived'), ('posted', 'Filed'), ('refused', 'Refused')], default='intended', max_length=20)),
-                ('title', models.CharField(max_length=255)),
-                ('body', models.TextField()),
-                ('url', models.URLField(blank=True, max_length=500)),
-                ('problem', models.CharField(blank=True, max_length=500)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('report', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='filings', to='triage.report')),
-                ('who', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("intended", "Being filed"),
+                            ("unknown", "Nobody knows whether it arrived"),
+                            ("posted", "Filed"),
+                            ("refused", "Refused"),
+                        ],
+                        default="intended",
+                        max_length=20,
+                    ),
+                ),
+                ("title", models.CharField(max_length=255)),
+                ("body", models.TextField()),
+                ("url", models.URLField(blank=True, max_length=500)),
+                ("problem", models.CharField(blank=True, max_length=500)),
+                (
+                    "created_at",
+                    models.DateTimeField(default=django.utils.timezone.now, editable=False),
+                ),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "report",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="filings",
+                        to="triage.report",
+                    ),
+                ),
+                (
+                    "who",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-id'],
+                "ordering": ["-created_at", "-id"],
             },
         ),
         migrations.CreateModel(
-            name='RuleOverride',
+            name="RuleOverride",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('rule', models.CharField(max_length=40)),
-                ('seen', models.TextField()),
-                ('reason', models.CharField(max_length=500)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('report', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='overrides', to='triage.report')),
-                ('who', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("rule", models.CharField(max_length=40)),
+                ("seen", models.TextField()),
+                ("reason", models.CharField(max_length=500)),
+                (
+                    "created_at",
+                    models.DateTimeField(default=django.utils.timezone.now, editable=False),
+                ),
+                (
+                    "report",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="overrides",
+                        to="triage.report",
+                    ),
+                ),
+                (
+                    "who",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['created_at', 'id'],
+                "ordering": ["created_at", "id"],
             },
         ),
         migrations.AddConstraint(
-            model_name='drafttemplate',
-            constraint=models.UniqueConstraint(fields=('form', 'number'), name='template_version_once'),
+            model_name="drafttemplate",
+            constraint=models.UniqueConstraint(
+                fields=("form", "number"), name="template_version_once"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='filing',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'refused'), _negated=True), fields=('report',), name='filed_once'),
+            model_name="filing",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state", "refused"), _negated=True),
+                fields=("report",),
+                name="filed_once",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='ruleoverride',
-            constraint=models.UniqueConstraint(fields=('report', 'rule'), name='override_of_rule_once'),
+            model_name="ruleoverride",
+            constraint=models.UniqueConstraint(
+                fields=("report", "rule"), name="override_of_rule_once"
+            ),
         ),
     ]

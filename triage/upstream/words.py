@@ -9,7 +9,7 @@ import re
 
 from triage.upstream.issue import Reference
 
-__all__ = ["closes", "duplicate_in"]
+__all__ = ["closes", "duplicate_in", "numbers_closed"]
 
 _PLACE = r"(?:(?P<url>https?://[^\s)>\]]+)|(?:(?P<repo>[\w.-]+/[\w.-]+))?#(?P<number>\w+))"
 _DUPLICATE = re.compile(
@@ -28,8 +28,14 @@ def duplicate_in(text: str, ref: Reference, *, web: str) -> str:
 
 def closes(text: str, ref: Reference, *, web: str) -> bool:
     """Whether a pull request of these words ends the issue, by GitHub's closing keywords."""
-    own = f"{web}/{ref.owner}/{ref.repo}/issues/{ref.number}".lower()
-    return any(_address(one, ref, web).lower() == own for one in _CLOSES.finditer(text))
+    return ref.number.lower() in (one.lower() for one in numbers_closed(text, ref, web=web))
+
+
+def numbers_closed(text: str, ref: Reference, *, web: str) -> list[str]:
+    """Numbers of the issues of the reference's repository that a pull request says it ends."""
+    own = f"{web}/{ref.owner}/{ref.repo}/issues/".lower()
+    found = [_address(one, ref, web) for one in _CLOSES.finditer(text)]
+    return [one[len(own) :] for one in found if one.lower().startswith(own)]
 
 
 def _address(found: re.Match[str], ref: Reference, web: str) -> str:
