@@ -19,7 +19,6 @@ from django.utils import timezone
 
 from campaigns.models import Campaign, Environment, Shard, StrictJSONEncoder
 from engine.finding import SIGNATURE_VERSION, Finding
-from engine.finding import Finding
 from triage.upstream.models import Following, HookDelivery, PastAddress, SitePause, UpstreamAnswer
 
 __all__ = [
