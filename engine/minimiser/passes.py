@@ -22,6 +22,7 @@ from engine.ir.graph import Attr, Formula, Graph, Input, Literal, Node, Random, 
 from engine.ir.types import Dense, Tuple, is_float
 from engine.ir.values import materialise
 from engine.ir.window import cut
+from engine.minimiser.fitting import fitted
 from engine.ops import OPS
 from engine.ops.typing import retype
 
@@ -30,6 +31,7 @@ __all__ = ["PASSES", "Blobs", "cut_round"]
 Array: TypeAlias = "npt.NDArray[np.generic]"
 Blobs: TypeAlias = "MutableMapping[str, Array]"
 LITERAL_LIMIT = 64
+_FURTHEST = 3
 
 
 # ---------------------------------------------------------------------------------- structure
@@ -86,12 +88,17 @@ def shorten_outputs(case: Case, blobs: Blobs) -> Iterator[Case]:
 
 
 def bypass(case: Case, blobs: Blobs) -> Iterator[Case]:
-    """A node replaced by one of its operands of the same type."""
+    """A node replaced by a value of the same type that it is computed from, the furthest first: two
+    reshapes there and back go at once."""
     graph = case.graph
+    place = {name: at for at, name in enumerate(graph.types)}
     for node in reversed(graph.nodes):
-        for operand in dict.fromkeys(one for one in node.operands if one):
-            if graph.types[operand] == node.type and not node.writes:
-                yield from _substituted(case, node.name, operand)
+        if node.writes:
+            continue
+        alike = [one for one in _sources(graph, node) if graph.types[one] == node.type]
+        alike.sort(key=place.__getitem__)
+        for one in (*alike[:_FURTHEST], *alike[_FURTHEST:][-1:]):
+            yield from _substituted(case, node.name, one)
 
 
 def replace_by_input(case: Case, blobs: Blobs) -> Iterator[Case]:
@@ -344,9 +351,12 @@ def _retyped(case: Case, changes: dict[str, Input]) -> Iterator[Case]:
     """The case with inputs replaced and every type inferred again, if the operators accept it."""
     graph = case.graph
     inputs = tuple(changes.get(given.name, given) for given in graph.inputs)
-    try:
-        yield case.with_graph(retype(replace(graph, inputs=inputs)))
-    except ConstraintViolated:
+    changed = replace(graph, inputs=inputs)
+    for infer in (retype, fitted) if changes else (retype,):
+        try:
+            yield case.with_graph(infer(changed))
+        except ConstraintViolated:
+            continue
         return
 
 
@@ -444,6 +454,19 @@ def _aliases(graph: Graph, name: str) -> set[str]:
         assert previous is not None
         found.add(previous)
         base = graph.by_name.get(previous)
+    return found
+
+
+def _sources(graph: Graph, node: Node) -> set[str]:
+    """Every value that a node is computed from, inputs too."""
+    found: set[str] = set()
+    pending = [one for one in node.operands if one]
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found.add(name)
+            if name in graph.by_name:
+                pending += [one for one in graph.by_name[name].operands if one]
     return found
 
 

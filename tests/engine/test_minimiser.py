@@ -206,3 +206,62 @@ plan
   check values
 """
     assert list(PASSES["plain values"](parse_case(text), {}))
+
+
+@pytest.mark.parametrize(
+    ("there", "shape"), [((96,), "shape=(96,)"), ((6, 16), "shape=(6, 16)")], ids=str
+)
+def test_extents_shrink_through_a_reshape(there: tuple[int, ...], shape: str) -> None:
+    flat = ",".join(map(str, there))
+    text = f"""case 1
+graph folded
+  input x: float32[2,3,16] = normal(seed=1, mean=0.0, std=1.0)
+  v0: float32[{flat}] = reshape(x; {shape})
+  v1: float32[{flat}] = sqrt(v0)
+  v2: float32[2,3,16] = reshape(v1; shape=(2, 3, 16))
+  return v2
+plan
+  call
+  check values
+"""
+    case = parse_case(text)
+    blobs: dict[str, Array] = {}
+
+    def keeps(attempt: Case) -> bool:
+        ops = [node.op for node in attempt.graph.nodes]
+        return ops == ["reshape", "sqrt", "reshape"]
+
+    small = minimise(case, blobs, keeps, budget=Budget(attempts=2000, seconds=1e9))
+    assert [one.type.elements for one in small.graph.inputs] == [1]  # type: ignore[union-attr]
+
+
+def test_what_leads_there_and_back_goes_at_once() -> None:
+    text = """case 1
+graph folded
+  input x: float32[2,3] = normal(seed=1, mean=0.0, std=1.0)
+  v0: float32[2,3] = tanh(x)
+  v1: float32[6] = reshape(v0; shape=(6,))
+  v2: float32[3,2] = reshape(v1; shape=(3, 2))
+  v3: float32[2,3] = reshape(v2; shape=(2, 3))
+  v4: float32[2,3] = sqrt(v3)
+  return v4
+plan
+  call
+  check values
+"""
+    case, tried = parse_case(text), list[list[str]]()
+    for attempt in PASSES["bypass"](case, {}):
+        tried.append([node.op for node in attempt.graph.nodes])
+    assert ["tanh", "sqrt"] in tried
+    assert ["sqrt"] in tried
+
+
+def test_suspects_are_tried_first() -> None:
+    asked: list[list[str]] = []
+
+    def keeps(attempt: Case) -> bool:
+        asked.append([node.op for node in attempt.graph.nodes])
+        return "sqrt" in asked[-1]
+
+    minimise(parse_case(CHAIN), {}, keeps, budget=Budget(attempts=1), suspects=("v2",))
+    assert asked == [["sqrt"]]
