@@ -10,7 +10,7 @@ import numpy as np
 from engine.constraints import settle
 from engine.errors import ConstraintViolated
 from engine.ir.case import Call, Case
-from engine.ir.graph import Graph, Input, Node, Random
+from engine.ir.graph import Graph, Input, Node, Random, StoredBlob
 from engine.ir.types import Dense
 from engine.mutators.edits import Draft
 from engine.mutators.sites import dense_of, is_floating, nodes, values
@@ -219,6 +219,8 @@ def _other_dtype(given: Input, rng: np.random.Generator) -> Input:
     type_ = given.type
     if not isinstance(type_, Dense) or not is_floating(type_):
         return given
+    if isinstance(given.init, StoredBlob):
+        raise ConstraintViolated(f"{given.name}: its values are stored as {type_.dtype}")
     wanted = "float64" if type_.dtype != "float64" else "float32"
     return replace(given, type=replace(type_, dtype=wanted))
 

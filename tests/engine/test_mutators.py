@@ -22,7 +22,7 @@ from engine.mutators import MUTATORS, Effect, Mutator
 from engine.mutators.apply import Mutant, apply, touched
 from engine.mutators.edits import Draft
 from engine.mutators.examples import shown
-from engine.mutators.spec import Provenance, mutator, pool_variants
+from engine.mutators.spec import Provenance, Site, mutator, pool_variants
 from engine.ops.typing import retype
 from tests.engine.mutation_cases import FIXTURE, applied, cases_for, plain
 
@@ -187,6 +187,23 @@ plan
     draft = Draft(parse_case(text), np.random.default_rng(0))
     with pytest.raises(ConstraintViolated, match="a is overwritten before the graph returns"):
         draft.add_output("a")
+
+
+def test_a_second_call_takes_stored_values_in_no_other_dtype() -> None:
+    text = f"""case 1
+
+graph stored
+  input x: float32[2] = blob {"0" * 64}
+  a: float32[2] = relu(x)
+  return a
+
+plan
+  call
+  check values
+"""
+    row = MUTATORS["subgraph.update.plan.second_call"]
+    with pytest.raises(ConstraintViolated, match="x: its values are stored as float32"):
+        row.variants["dtype"](parse_case(text), Site(value="x"), np.random.default_rng(0))
 
 
 def test_an_edit_that_changes_nothing_is_refused() -> None:
