@@ -17,7 +17,7 @@ import numpy as np
 from engine.errors import ConstraintViolated
 from engine.ir.case import Case, Plan
 from engine.ir.graph import Attr, Formula, Init, Input, Literal, Node, Region
-from engine.ir.types import DTYPES, FLOATS, INTEGERS, Dense, Tuple, Type, dense, is_float
+from engine.ir.types import COMPLEX, DTYPES, FLOATS, INTEGERS, Dense, Tuple, Type, dense, is_float
 from engine.ops.spec import FRAMEWORKS, OPS, Form, OpSpec, call_of
 from engine.ops.typing import ITEM, bind, retype_node
 
@@ -432,10 +432,17 @@ class Draft:
 
     # ------------------------------------------------------------------ adapters
     def cast(self, value: str, dtype: str) -> str:
-        """The value in a dtype; itself where it has it already."""
+        """The value in a dtype; itself where it has it already.
+
+        A complex value gets an imaginary part of its own, and is read back as its real part.
+        """
         have = self.dense(value).dtype
         if have == dtype:
             return value
+        if dtype in COMPLEX:
+            return self.introduce("complex", self.cast(value, "float32"))
+        if have in COMPLEX:
+            return self.cast(self.emit("real", value), dtype)
         if dtype == "uint8" and is_float(have):
             # A negative floating number has no value in uint8, while an integer wraps round.
             value = self.emit("cast", value, dtype="int32")

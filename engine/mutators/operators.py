@@ -39,6 +39,7 @@ from engine.ops.typing import retype_node
 FAMILIES = (
     "random",
     "sparse",
+    "complex",
     "activation",
     "normalisation",
     "pooling",
