@@ -43,6 +43,15 @@ def batch_norm(
     return scaled((x - mean.reshape(shape)) / root, w, b, shape)
 
 
+def of_images(call: OpCall) -> bool:
+    """MindSpore documents (N, C) and takes up to two axes more."""
+    return call["x"].rank <= 4
+
+
+def both_of_images(call: OpCall) -> bool:
+    return both(call) and of_images(call)
+
+
 def batch_norm_companions(x: Dense, attrs: Mapping[str, Attr]) -> dict[str, Input]:
     affine = channel_companions(x, attrs)
     count = static(x)[1]
@@ -112,15 +121,17 @@ op(
     mindspore=limited(
         CPU_FLOATS,
         {
-            "function": Form("ops.batch_norm({x}, {mean}, {var}, {w}, {b}, eps={eps})", when=both),
+            "function": Form(
+                "ops.batch_norm({x}, {mean}, {var}, {w}, {b}, eps={eps})", when=both_of_images
+            ),
             "function_plain": Form(
                 "ops.batch_norm({x}, {mean}, {var}, ops.ones_like({mean}), ops.zeros_like({mean}),"
                 " eps={eps})",
-                when=lacks("w", "b"),
+                when=lambda call: lacks("w", "b")(call) and of_images(call),
             ),
             "primitive": Form(
                 "ops.BatchNorm(is_training=False, epsilon={eps})({x}, {w}, {b}, {mean}, {var})[0]",
-                when=both,
+                when=both_of_images,
                 source="mindspore.ops.BatchNorm: inputs x, scale, bias, mean, variance",
             ),
             "module": Form(
@@ -137,7 +148,7 @@ op(
             ),
             "default": Form(
                 "ops.batch_norm({x}, {mean}, {var}, {w}, {b})",
-                when=lambda call: both(call) and call.attr("eps") == 1e-05,
+                when=lambda call: both_of_images(call) and call.attr("eps") == 1e-05,
                 source=default("mindspore.ops.batch_norm", "training=False, eps=1e-05"),
             ),
         },
@@ -193,12 +204,12 @@ op(
             "primitive": Form(
                 "ops.BatchNorm(True, {eps}, 0.1)({x}, {w}, {b}, ops.zeros_like({b}),"
                 " ops.ones_like({b}))[0]",
-                when=both,
+                when=both_of_images,
             ),
             "function": Form(
                 "ops.batch_norm({x}, ops.zeros_like({b}), ops.ones_like({b}), {w}, {b},"
                 " training=True, eps={eps})",
-                when=both,
+                when=both_of_images,
                 source="mindspore.ops.batch_norm: training=True computes mean and variance",
             ),
         },
