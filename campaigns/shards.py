@@ -11,7 +11,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
@@ -32,6 +32,7 @@ from campaigns.models import (
     unpack_json,
 )
 from campaigns.services import MoveRefusedError, move_campaign, note_event, pause_campaign
+from engine.corpus import Corpus
 from engine.errors import BadInput
 from engine.events import RoundFinished
 from engine.finding import Finding
@@ -43,6 +44,7 @@ __all__ = [
     "Hint",
     "LostLeaseError",
     "OnFinding",
+    "Saved",
     "UnreadableCheckpointError",
     "claim_shard",
     "delay_shard",
@@ -178,26 +180,39 @@ def is_wanted(claim: Claim) -> bool:
     return claim.held.filter(campaign__status__in=_LIVE).exists()
 
 
-def read_checkpoint(shard: Shard) -> tuple[dict[str, object] | None, str]:
-    """The engine's state after the last recorded round and its graph; (None, "") at the start."""
+@dataclass(frozen=True)
+class Saved:
+    """The engine's state after the last recorded round (None at the start), the text of its graph,
+    and those of its corpus by digest."""
+
+    state: dict[str, object] | None = None
+    graph: str = ""
+    corpus: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_checkpoint(shard: Shard) -> Saved:
+    """What a shard goes on from."""
     if shard.checkpoint is None:
-        return None, ""
+        return Saved()
     if shard.checkpoint_format != CHECKPOINT_FORMAT:
         raise UnreadableCheckpointError(
             f"its format is {shard.checkpoint_format}, this version reads {CHECKPOINT_FORMAT}"
         )
-    digest = ""
     try:
         state = unpack_json(shard.checkpoint)
         digest = str(state.get("graph", ""))
-        text = GraphText.objects.get(digest=digest).text if digest else ""
-        if text:
+        wanted = {*Corpus.digests(state), *([digest] if digest else [])}
+        kept = GraphText.objects.in_bulk(wanted)
+        texts = {name: row.text for name, row in kept.items()}
+        for text in texts.values():
             parse_case(text)
     except (zlib.error, ValueError, BadInput) as error:
         raise UnreadableCheckpointError(f"it is damaged: {error}") from error
-    except GraphText.DoesNotExist:
-        raise UnreadableCheckpointError(f"the graph {digest[:12]} is not on record") from None
-    return state, text
+    missing = sorted(wanted - texts.keys())
+    if missing:
+        raise UnreadableCheckpointError(f"the graph {missing[0][:12]} is not on record")
+    corpus = {name: texts[name] for name in Corpus.digests(state)}
+    return Saved(state, texts[digest] if digest else "", corpus)
 
 
 # ----------------------------------------------------------------------------------------- record

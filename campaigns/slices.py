@@ -70,6 +70,7 @@ class Engine(Protocol):
         checkpoint: Mapping[str, object] | None = None,
         graph_text: str = "",
         recorded: Callable[[], Collection[str]] = frozenset,
+        corpus: Mapping[str, str] | None = None,
     ) -> Iterator[Event]: ...
 
 
@@ -199,13 +200,14 @@ class _Runner:
 
     def _events(self) -> Generator[Event, None, None]:
         """The engine's events from the checkpoint on."""
-        checkpoint, graph_text = read_checkpoint(self.claim.shard)
+        saved = read_checkpoint(self.claim.shard)
         options = options_of(self.claim.shard)
         events = self.engine(
             options,
             self.pool,
-            checkpoint=checkpoint,
-            graph_text=graph_text,
+            checkpoint=saved.state,
+            graph_text=saved.graph,
+            corpus=saved.corpus,
             recorded=partial(self.recorded, self.claim.shard.campaign),
         )
         try:
@@ -213,7 +215,7 @@ class _Runner:
         except StopIteration:
             return
         except BadInput as error:
-            if checkpoint is not None and error.thing.startswith("checkpoint"):
+            if saved.state is not None and error.thing.startswith("checkpoint"):
                 raise UnreadableCheckpointError(str(error)) from error
             raise
         yield from events

@@ -7,7 +7,6 @@ A campaign is deterministic for its options but for what the frameworks do and h
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -20,9 +19,12 @@ from typing import TypeAlias
 
 import numpy as np
 
+from engine.alive import why_dead
 from engine.candidates import FEATURES, Candidate, Candidates, Counts
 from engine.chain import Chain, IllegalMutant
 from engine.checkpoint import CHECKPOINT_FORMAT, CheckpointReader
+from engine.constraints import plain_reason
+from engine.corpus import Corpus, Entry
 from engine.errors import BadInput, ConstraintViolated
 from engine.events import CampaignFinished, CampaignStarted, Event, FindingFound, RoundFinished
 from engine.executors.modes import MODES
@@ -55,7 +57,8 @@ _LOOKS = 3000
 _LARGEST_WINDOW = 32
 # A chain with room for fewer new nodes than this starts again from its seed.
 _ROOM = 6
-_NAME = re.compile(r"[A-Za-z_]\w*")
+# Rounds without a novel event or a failure after which a chain starts again.
+_QUIET = 15
 
 
 def campaign(
@@ -64,10 +67,18 @@ def campaign(
     *,
     checkpoint: Mapping[str, object] | None = None,
     graph_text: str = "",
+    corpus: Mapping[str, str] | None = None,
     recorded: Callable[[], Collection[str]] = frozenset,
 ) -> Iterator[Event]:
     """Run a campaign, or go on with one; see `Campaign`."""
-    made = Campaign(options, pool, checkpoint=checkpoint, graph_text=graph_text, recorded=recorded)
+    made = Campaign(
+        options,
+        pool,
+        checkpoint=checkpoint,
+        graph_text=graph_text,
+        corpus=corpus,
+        recorded=recorded,
+    )
     yield from made.events()
 
 
@@ -108,8 +119,20 @@ class _Attempt:
         )
 
 
+@dataclass(frozen=True)
+class _Gain:
+    """What a round was worth: the policy's reward, and trace events never seen before."""
+
+    reward: float = 0.0
+    novel: int = 0
+
+
 class Campaign:
-    """One chain of mutants of one seed. `recorded`: coarse keys of what other chains have found."""
+    """One chain of mutants of one seed.
+
+    `checkpoint`: the last round's, with the text of its graph and of the graphs of its corpus, by
+    digest (`Corpus.digests`). `recorded`: coarse keys of what other chains have found.
+    """
 
     def __init__(
         self,
@@ -118,6 +141,7 @@ class Campaign:
         *,
         checkpoint: Mapping[str, object] | None = None,
         graph_text: str = "",
+        corpus: Mapping[str, str] | None = None,
         recorded: Callable[[], Collection[str]] = frozenset,
     ) -> None:
         self.options = options
@@ -129,6 +153,8 @@ class Campaign:
         self.next_round = 0
         self.findings = 0
         self.restarts = 0
+        self.quiet = 0
+        self.corpus = Corpus()
         self.seed, blobs = load_start(options.seed)
         pool.limit(address_space(options.seed))
         start = self.seed
@@ -137,6 +163,7 @@ class Campaign:
         if checkpoint is not None:
             lineage = self._restore(checkpoint)
             steps = restored(checkpoint.get("steps"))
+            self.corpus = Corpus.restored(checkpoint, corpus or {})
             start = parse_case(graph_text) if graph_text else self.seed
         self.chain = Chain.profiled(start, lineage, pool, steps=steps, blobs=blobs)
 
@@ -168,14 +195,18 @@ class Campaign:
         )
 
     def _round(self, number: int) -> Iterator[Event]:
-        began, parent = monotonic(), digest(self.chain.case.graph)
+        began = monotonic()
         rng = np.random.default_rng([self.options.random_seed, number])
+        if self.quiet >= _QUIET or self._is_full():
+            # Not at the end of a round, whose event carries the graph that it accepted.
+            self._restart(rng)
+        parent = digest(self.chain.case.graph)
         rejected: _Refusals = Counter()
         attempt = self._attempt(rng, rejected)
         if attempt is None:
-            self._restart()
+            self._restart(rng)
             yield self._finished(
-                number, began, parent, rejected, None, None, "rejected", "", accepted=False
+                number, began, parent, rejected, None, None, "rejected", "", _Gain(), accepted=False
             )
             return
         costly = bool(rng.random() < self.options.costly_share)
@@ -189,11 +220,23 @@ class Campaign:
             self.findings += new
             if not new and not self._is_known(attempt, trial):
                 verdict = "flaky"
-        accepted, reason = self._accept(attempt, trial)
+        gained = self._gained(trial)
+        accepted, reason = self._accept(attempt, trial, gained.novel)
+        self.quiet = 0 if gained.novel or trial.verdict.failed else self.quiet + 1
         for choice in attempt.choices:
             self.counts.note(choice.elements)
+            self.policy.learn(choice.context, choice.candidate.mutator.cell, gained.reward)
         yield self._finished(
-            number, began, parent, rejected, attempt, trial, verdict, reason, accepted=accepted
+            number,
+            began,
+            parent,
+            rejected,
+            attempt,
+            trial,
+            verdict,
+            reason,
+            gained,
+            accepted=accepted,
         )
 
     # ------------------------------------------------------------------------------ selection
@@ -243,7 +286,7 @@ class Campaign:
             try:
                 return self._mutated(attempt, choice, case, rng)
             except ConstraintViolated as refusal:
-                rejected[candidate.label, _reason(refusal, case.graph)] += 1
+                rejected[candidate.label, plain_reason(refusal, case.graph)] += 1
         return None
 
     def _mutated(
@@ -263,7 +306,11 @@ class Campaign:
         choices = (*(attempt.choices if attempt else ()), choice)
         changed = touched(self.chain.case.graph, mutant.case.graph)
         window, blobs, parent = self.chain.windowed(
-            mutant.case, changed, candidate.site, self.options
+            mutant.case,
+            changed,
+            candidate.site,
+            limit=self.options.window,
+            modes=self.options.modes,
         )
         if attempt is not None and len(window.graph.nodes) > _LARGEST_WINDOW:
             raise ConstraintViolated("the mutations are too far apart for one window")
@@ -339,34 +386,52 @@ class Campaign:
         )
 
     # ------------------------------------------------------------------------------- acceptance
-    def _accept(self, attempt: _Attempt, trial: Trial) -> tuple[bool, str]:
-        """A mutant that passed becomes the chain's next graph if all of it runs in eager mode."""
+    def _accept(self, attempt: _Attempt, trial: Trial, novel: int) -> tuple[bool, str]:
+        """A mutant that passed becomes the chain's next graph if all of it runs in eager mode and
+        is alive; one that showed something new joins the corpus."""
         if trial.verdict.ruling in (Ruling.FAIL, Ruling.ILLEGAL):
             return False, trial.verdict.reason
         if any(one.candidate.mutator.is_nasty for one in attempt.choices):
             return False, f"{trial.verdict.reason}; its values would silence the rest of the chain"
         case = replace(attempt.case, plan=self.seed.plan, claim="")
+        lineage = (*self.chain.lineage, *attempt.labels)
+        steps = newest((*self.chain.steps, *attempt.steps))
         try:
-            lineage = (*self.chain.lineage, *attempt.labels)
-            steps = newest((*self.chain.steps, *attempt.steps))
             chain = self.chain.advanced(
                 case, attempt.changed, lineage, self.bench.pool, steps=steps
             )
         except IllegalMutant as error:
             return False, str(error)
+        old = self.chain
+        dead = why_dead(old.case.graph, old.facts, case.graph, chain.facts)
+        if dead:
+            return False, f"{trial.verdict.reason}; not alive: {dead}"
         self.chain = chain
-        if len(case.graph.nodes) > len(self.seed.graph.nodes) + self.options.chain_nodes - _ROOM:
-            self._restart()
+        if novel:
+            self.corpus.add(Entry(digest(case.graph), lineage, novel), print_case(case))
         return True, trial.verdict.reason
 
-    def _restart(self) -> None:
-        """Begin a new chain from the seed; what was learned stays."""
+    def _is_full(self) -> bool:
+        """Whether the chain has outgrown its seed."""
+        room = len(self.seed.graph.nodes) + self.options.chain_nodes - _ROOM
+        return len(self.chain.case.graph.nodes) > room
+
+    def _restart(self, rng: np.random.Generator) -> None:
+        """Begin a new chain, from the corpus or from the seed; what was learned stays."""
         self.restarts += 1
-        self.chain = Chain.profiled(self.seed, (), self.bench.pool, blobs=self.chain.blobs)
+        self.quiet = 0
+        blobs, pool = self.chain.blobs, self.bench.pool
+        entry = self.corpus.pick(rng)
+        if entry is not None:
+            case = parse_case(self.corpus.texts[entry.digest])
+            self.chain = Chain.profiled(case, entry.lineage, pool, blobs=blobs)
+        if entry is None or self._is_full():
+            self.chain = Chain.profiled(self.seed, (), pool, blobs=blobs)
 
     # --------------------------------------------------------------------------------- learning
-    def _reward(self, trial: Trial, seconds: float) -> tuple[float, int]:
+    def _gained(self, trial: Trial) -> _Gain:
         """Novel events of the frameworks and the oracle's signal, per unit of time spent."""
+        seconds = sum(one.seconds for one in trial.outcomes.values())
         labels = {
             zlib.crc32(f"{mode} {label}".encode())
             for mode, outcome in trial.outcomes.items()
@@ -377,7 +442,7 @@ class Campaign:
         self.seen_events |= labels
         signal = {Ruling.FAIL: 1.0, Ruling.INCONCLUSIVE: 0.2}.get(trial.verdict.ruling, 0.0)
         gain = min(1.0, novel / 20) + signal
-        return gain / (1.0 + np.log1p(seconds)), novel
+        return _Gain(float(gain / (1.0 + np.log1p(seconds))), novel)
 
     def _finished(
         self,
@@ -389,15 +454,10 @@ class Campaign:
         trial: Trial | None,
         verdict: str,
         reason: str,
+        gained: _Gain,
         *,
         accepted: bool,
     ) -> RoundFinished:
-        reward, novel = 0.0, 0
-        if attempt is not None and trial is not None:
-            spent = sum(one.seconds for one in trial.outcomes.values())
-            reward, novel = self._reward(trial, spent)
-            for choice in attempt.choices:
-                self.policy.learn(choice.context, choice.candidate.mutator.cell, reward)
         self.next_round = number + 1
         first = attempt.choices[0].candidate if attempt else None
         graph = self.chain.case.graph
@@ -420,8 +480,8 @@ class Campaign:
                 mode: outcome.status.value
                 for mode, outcome in (trial.outcomes.items() if trial else ())
             },
-            reward=float(reward),
-            novel=novel,
+            reward=gained.reward,
+            novel=gained.novel,
             executions=trial.executions if trial else 0,
             seconds=monotonic() - began,
             checkpoint=self._checkpoint(is_seed=is_seed),
@@ -442,6 +502,8 @@ class Campaign:
             "seen": sorted(self.seen_events),
             "findings": self.findings,
             "restarts": self.restarts,
+            "quiet": self.quiet,
+            "corpus": self.corpus.state(),
         }
 
     def _restore(self, data: Mapping[str, object]) -> tuple[str, ...]:
@@ -453,6 +515,8 @@ class Campaign:
         self.next_round = read.integer("next_round")
         self.findings = read.integer("findings")
         self.restarts = read.integer("restarts")
+        # One of an earlier version has no such field, as it never started again for silence.
+        self.quiet = read.integer("quiet") if "quiet" in data else 0
         self.policy.restore(read.mapping("policy"))
         self.counts = Counts.from_json(read.counts("counts"))
         self.throttle.known = Counter(read.numbers("known"))
@@ -465,14 +529,6 @@ def _touches(site: Site, near: set[str]) -> bool:
     """Whether a site lies among the values named; a change of the plan alone lies anywhere."""
     named = {*site.nodes, site.value, site.consumer} - {""}
     return not named or bool(named & near)
-
-
-def _reason(refusal: ConstraintViolated, graph: Graph) -> str:
-    """The reason with "*" for names of values, so that equal reasons are counted together."""
-    kind = str(refusal).partition(" constraint at ")
-    text = kind[2].partition(": ")[2] if kind[1] else str(refusal)
-    plain = _NAME.sub(lambda found: "*" if found[0] in graph.types else found[0], text)
-    return f"{kind[0]}: {plain}"[:120] if kind[1] else plain[:120]
 
 
 def _by_reason(refusals: _Refusals) -> dict[str, int]:

@@ -6,7 +6,7 @@ made stale is run again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.errors import ConstraintViolated, EngineError
@@ -20,7 +20,6 @@ from engine.ir.graph import Graph, StoredBlob
 from engine.ir.window import alias_root, closure, cut, neighbourhood
 from engine.mutators.spec import Site
 from engine.ops.spec import FRAMEWORKS
-from engine.options import Options
 
 __all__ = ["Chain", "IllegalMutant", "closed", "stale"]
 
@@ -85,9 +84,12 @@ class Chain:
         return Chain(case, _arrays(facts), facts, lineage, steps, self.blobs)
 
     def windowed(
-        self, case: Case, changed: tuple[str, ...], site: Site, options: Options
+        self, case: Case, changed: tuple[str, ...], site: Site, *, limit: int, modes: Sequence[str]
     ) -> tuple[Case, dict[str, Array], Graph]:
-        """The window round a mutation, the same place in the parent, and the blobs of both."""
+        """The window round a mutation, the same place in the parent, and the blobs of both.
+
+        `limit`: about how many nodes; `modes`: those that it will run in.
+        """
         graph, parent = case.graph, self.case.graph
         centre = changed or tuple(
             name for name in (*site.nodes, site.consumer, site.value) if name in graph.by_name
@@ -97,8 +99,8 @@ class Chain:
         if not centre:
             raise ConstraintViolated("the mutation touches no node")
         dirty = stale(parent, graph, changed)
-        limit = max(options.window, len(centre) + _CONTEXT)
-        names = closed(graph, centre, dirty, limit=limit, without=_unwritable(graph, options.modes))
+        limit = max(limit, len(centre) + _CONTEXT)
+        names = closed(graph, centre, dirty, limit=limit, fits=_writable(graph, modes))
         if any(call.inputs for call in case.plan.calls):
             # A second call with other inputs only makes sense for the whole model.
             names = tuple(node.name for node in graph.nodes)
@@ -128,15 +130,15 @@ def _recorded(case: Case, blobs: Mapping[str, Array], pool: Pool) -> Mapping[str
     return outcome.recorded
 
 
-def _unwritable(graph: Graph, modes: tuple[str, ...]) -> set[str]:
-    """Nodes that one of the frameworks cannot write: kept out of windows of other mutations,
-    or after some rounds most of a chain could only be run on the other framework."""
+def _writable(graph: Graph, modes: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a node may stand in windows of other mutations: all frameworks can write it.
+
+    Otherwise after some rounds most of a chain could only be run on the other framework.
+    """
     frameworks = {MODES[mode].framework for mode in modes} & set(FRAMEWORKS)
-    return {
-        node.name
-        for node in graph.nodes
-        if not all(has_form(node, graph.types, framework) for framework in frameworks)
-    }
+    return lambda name: all(
+        has_form(graph.by_name[name], graph.types, framework) for framework in frameworks
+    )
 
 
 def _window_plan(case: Case, window: Graph) -> Plan:
@@ -177,11 +179,16 @@ def stale(parent: Graph, graph: Graph, changed: tuple[str, ...]) -> set[str]:
 
 
 def closed(
-    graph: Graph, centre: tuple[str, ...], dirty: set[str], *, limit: int, without: set[str]
+    graph: Graph,
+    centre: tuple[str, ...],
+    dirty: set[str],
+    *,
+    limit: int,
+    fits: Callable[[str], bool],
 ) -> tuple[str, ...]:
     """A window round the centre that is fed only with values that the mutation left alone."""
     needed = _supplied(graph, centre, dirty)
-    around = neighbourhood(graph, centre, limit=limit, without=without)
+    around = neighbourhood(graph, centre, limit=limit, fits=fits)
     held = needed.union(around)
     # A neighbour that needs more than the window holds stays out of it.
     names = needed.union(one for one in around if _supplied(graph, (one,), dirty) <= held)

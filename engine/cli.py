@@ -25,6 +25,7 @@ from engine.importation import WEIGHTS, Difference, Imported, compared, imported
 from engine.ir.case import Case
 from engine.ir.codec import load_case, save_case
 from engine.ir.text import print_case
+from engine.legality import Experiment, Row, rates_of, write_pages
 from engine.listing import list_modes, list_mutators, list_ops, list_seeds
 from engine.localisation import localised
 from engine.minimising import smallest
@@ -73,6 +74,7 @@ def _parser(others: Mapping[str, str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_run(commands)
     _add_import(commands)
+    _add_legality(commands)
     add_support(commands)
     for name, command, text in (
         ("replay", _replay, "run a case and show what every mode answers"),
@@ -144,6 +146,18 @@ def _add_import(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     one.set_defaults(command=_import)
 
 
+def _add_legality(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    text = "run candidates from before the filter and compare it with what runs; resumable"
+    one = commands.add_parser("legality", help=text, description=text)
+    one.add_argument("--candidates", type=int, default=1000, help="how many (default 1000)")
+    one.add_argument("--random-seed", type=int, default=0, help="default 0")
+    one.add_argument("--seeds", type=_names, default=(), help="comma-separated (every compact one)")
+    one.add_argument("--out", type=Path, help="folder of what was run (default: named by the seed)")
+    one.add_argument("--page", type=Path, help="also write PAGE.md and PAGE.json")
+    one.add_argument("--json", action="store_true", help="print JSON")
+    one.set_defaults(command=_legality)
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(one.strip() for one in text.split(",") if one.strip())
 
@@ -159,7 +173,10 @@ def _run(given: argparse.Namespace) -> int:
     console.print(f"run folder {folder.path}", highlight=False)
     with _pool(given) as pool, _progress() as progress:
         bar = progress.add_task("starting the frameworks", total=options.rounds, found=0)
-        for event in campaign(options, pool, checkpoint=checkpoint, graph_text=graph_text):
+        corpus = folder.corpus(checkpoint)
+        for event in campaign(
+            options, pool, checkpoint=checkpoint, graph_text=graph_text, corpus=corpus
+        ):
             folder.record(event)
             match event:
                 case CampaignStarted():
@@ -190,12 +207,12 @@ def _options(given: argparse.Namespace) -> Options:
     return Options(seed=given.seed, **wanted)  # type: ignore[arg-type]
 
 
-def _progress() -> Progress:
+def _progress(words: str = "rounds, {task.fields[found]} findings") -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("rounds, {task.fields[found]} findings"),
+        TextColumn(words),
         TimeElapsedColumn(),
         console=console,
     )
@@ -212,6 +229,34 @@ def _pool(given: argparse.Namespace) -> Pool:
 
 def _say(text: str) -> None:
     console.print(f"[dim]{text}[/]", highlight=False)
+
+
+# -------------------------------------------------------------------------------------- legality
+def _legality(given: argparse.Namespace) -> int:
+    folder = given.out or Path("var", "legality", str(given.random_seed))
+    experiment = Experiment(folder, given.candidates, given.random_seed, given.seeds)
+    found: dict[int, Row] = {}
+    with Pool(on_status=_say) as pool, _progress("candidates, {task.fields[found]} raise") as bar:
+        task = bar.add_task("starting the frameworks", total=given.candidates, found=0)
+        for row in experiment.run(pool):
+            found[row.number] = row
+            raised = sum(one.is_raised for one in found.values())
+            bar.update(task, completed=len(found), description=row.seed, found=raised)
+    rows = [found[number] for number in sorted(found)]
+    if given.page:
+        command = f"flowmut legality --candidates {given.candidates}"
+        command += f" --random-seed {given.random_seed} --page {given.page}"
+        write_pages(rows, given.page, command=command)
+    rates = rates_of(rows)
+    if given.json:
+        print(json.dumps([one.to_json() for one in rates], indent=1))
+        return 0
+    table: list[dict[str, object]] = [
+        {"constraints": one.configuration, **{name: r.text for name, r in one.figures.items()}}
+        for one in rates
+    ]
+    _print(table, as_json=False)
+    return 0
 
 
 # ------------------------------------------------------------------------------------- one case

@@ -2,10 +2,11 @@
 
 Three kinds, which an ablation can switch off one by one:
 
-* *input*: an operator that the mutation touched, fed by a value from outside the replacement;
-* *internal*: the same, fed by a value that the mutation made;
-* *output*: an operator outside the replacement whose operands the mutation changed, or a graph
-  output that would no longer be defined.
+* *input*: an operator that the mutation put in place or fed anew, fed by values from outside the
+  replacement;
+* *internal*: an operator of the replacement, fed by a value of the replacement;
+* *output*: an operator outside the replacement that is fed by it, directly or through others, or a
+  graph output that would no longer be defined.
 
 Two more are never switched off: *budget* keeps mutants small enough to run, *structure* keeps an
 overwritten version from being read again.
@@ -13,15 +14,18 @@ overwritten version from being read again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from engine.errors import ConstraintViolated
 from engine.ir.case import Case
-from engine.ir.graph import Graph, Node
+from engine.ir.graph import Attr, Graph, Node
 from engine.ir.types import Csr, Dense, Scalar, Tuple, Type, is_float
-from engine.ops.spec import OPS
-from engine.ops.typing import retype_node
+from engine.ops.spec import OPS, OpSpec
+from engine.ops.typing import bind, retype_node
 from engine.tfg import Fact
 
 __all__ = [
@@ -31,6 +35,8 @@ __all__ = [
     "Violation",
     "domain_violations",
     "effect_violations",
+    "plain_reason",
+    "replacement",
     "settle",
     "violations",
 ]
@@ -38,9 +44,6 @@ __all__ = [
 KINDS = ("input", "internal", "output")
 OVERLAPPING = frozenset({"expanded", "overlapping"})
 """Tags of views whose elements may share memory with one another."""
-
-ORDINARY = (-2.0, 2.0)
-"""The domain of an operator that is well behaved everywhere near nought: it demands nothing."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class Budget:
 
 
 BUDGET = Budget()
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,14 @@ class Violation:
         return f"{self.kind} constraint at {self.node}: {self.message}"
 
 
+def plain_reason(refusal: ConstraintViolated, graph: Graph) -> str:
+    """The reason with "*" for names of values, so that equal reasons are counted together."""
+    kind = str(refusal).partition(" constraint at ")
+    text = kind[2].partition(": ")[2] if kind[1] else str(refusal)
+    plain = _NAME.sub(lambda found: "*" if found[0] in graph.types else found[0], text)
+    return f"{kind[0]}: {plain}"[:120] if kind[1] else plain[:120]
+
+
 # ------------------------------------------------------------------------------- types
 def settle(
     graph: Graph, changed: Collection[str], parent: Graph
@@ -77,12 +89,13 @@ def settle(
     """
     types: dict[str, Type] = {given.name: given.type for given in graph.inputs}
     before = parent.types
+    touched = _Touched.of(graph, changed, parent)
     dirty = {name for name, type_ in types.items() if before.get(name) != type_}
     found: list[Violation] = []
     nodes: list[Node] = []
     for node in graph.nodes:
         if node.name in changed or any(name in dirty for name in node.uses):
-            node = _inferred(node, types, changed, found)
+            node = _inferred(node, types, touched, found)
         if before.get(node.name) != node.type or node.name in changed:
             dirty.add(node.name)
         types[node.name] = node.type
@@ -91,31 +104,68 @@ def settle(
 
 
 def _inferred(
-    node: Node, types: Mapping[str, Type], changed: Collection[str], found: list[Violation]
+    node: Node, types: Mapping[str, Type], touched: _Touched, found: list[Violation]
 ) -> Node:
     try:
         made = retype_node(node, types)
     except ConstraintViolated as refusal:
-        found.append(Violation(_kind(node, changed), node.name, str(refusal)))
+        found.append(Violation(touched.kind(node), node.name, str(refusal)))
         return node
     return node if made == node else made
 
 
-def _kind(node: Node, changed: Collection[str]) -> str:
-    if node.name not in changed:
-        return "output"
-    return "internal" if any(name in changed for name in node.uses) else "input"
+def replacement(graph: Graph, changed: Collection[str], parent: Graph) -> frozenset[str]:
+    """Nodes that the mutation put in place of others: new ones, and calls that it edited.
+
+    A node that only reads another value than before is a user outside the replacement.
+    """
+
+    def is_inside(name: str) -> bool:
+        node, old = graph.by_name.get(name), parent.by_name.get(name)
+        if node is None or old is None:
+            return True
+        return (node.op, repr(node.attrs), node.forms) != (old.op, repr(old.attrs), old.forms)
+
+    return frozenset(name for name in changed if is_inside(name))
+
+
+@dataclass(frozen=True)
+class _Touched:
+    """Nodes that a mutation changed, and those of them that are in the replacement."""
+
+    changed: frozenset[str]
+    inside: frozenset[str]
+
+    @classmethod
+    def of(cls, graph: Graph, changed: Collection[str], parent: Graph | None) -> _Touched:
+        names = frozenset(changed)
+        return cls(names, names if parent is None else replacement(graph, changed, parent))
+
+    def kind(self, node: Node) -> str:
+        """The kind of a constraint that a node breaks."""
+        if node.name not in self.changed:
+            return "output"
+        made = not self.inside.isdisjoint(node.uses)
+        if node.name in self.inside:
+            return "internal" if made else "input"
+        return "output" if made else "input"
 
 
 # ------------------------------------------------------------------------------- effects
 def effect_violations(
-    case: Case, changed: Collection[str], *, aliasing: bool = False
+    case: Case,
+    changed: Collection[str],
+    *,
+    parent: Graph | None = None,
+    aliasing: bool = False,
 ) -> Iterator[Violation]:
     """In-place writes: what may be written, and who may still look.
 
+    `parent`: where it is given, users that only read another value are told from the replacement.
     `aliasing`: the mutation means other names of the same storage to see the write.
     """
     graph = case.graph
+    touched = _Touched.of(graph, changed, parent)
     classes = alias_classes(graph)
     for place, node in enumerate(graph.nodes):
         if node.writes is None:
@@ -123,12 +173,12 @@ def effect_violations(
         storage = classes[node.writes]
         found = "" if node.name not in changed else _unwritable(case, node, storage)
         if found:
-            yield Violation(_kind(node, changed), node.name, found)
+            yield Violation(touched.kind(node), node.name, found)
         late = _late_reader(graph, place, classes, aliasing=aliasing)
         if late is not None and (node.name in changed or late[0] in changed):
             user, name = late
             yield Violation(
-                "structure" if name == node.writes else _kind(node, changed),
+                "structure" if name == node.writes else touched.kind(node),
                 node.name,
                 f"writes into {node.writes}, whose storage {user} reads later as {name}",
             )
@@ -190,27 +240,48 @@ def alias_classes(graph: Graph) -> Mapping[str, str]:
 
 # ------------------------------------------------------------------------------- domains
 def domain_violations(
-    graph: Graph, facts: Mapping[str, Fact], changed: Collection[str]
+    graph: Graph,
+    facts: Mapping[str, Fact],
+    changed: Collection[str],
+    *,
+    parent: Graph | None = None,
 ) -> Iterator[Violation]:
-    """Touched operators whose first operand was recorded outside the interval they behave well in.
+    """Touched functions of one tensor whose operand was recorded where they are not defined.
 
-    Where the operand is new, the interval of a clamp that makes it is known; else nothing is said.
+    That is outside the interval that the row gives, where its reference is not finite. A node that
+    its parent calls with the same operand is left alone, and of a new operand nothing is said.
     """
+    touched = _Touched.of(graph, changed, parent)
     for name in changed:
         node = graph.by_name.get(name)
-        if node is None or node.op not in OPS or not node.operands or node.operands[0] is None:
+        spec = None if node is None else OPS.get(node.op)
+        if node is None or spec is None or "elementwise" not in spec.tags:
             continue
-        low, high = OPS[node.op].domain
+        old = None if parent is None else parent.by_name.get(name)
+        known = old is not None and (old.op, old.operands) == (node.op, node.operands)
+        if known or len(node.operands) != 1 or node.operands[0] is None:
+            continue
+        type_ = graph.types[node.operands[0]]
+        if not (isinstance(type_, Dense) and is_float(type_.dtype) and type_.dtype in spec.dtypes):
+            continue
         bounds = _bounds(node.operands[0], graph, facts)
-        if bounds is None or (low, high) == ORDINARY:
-            continue
-        if (low > ORDINARY[0] and bounds[0] < low) or (high < ORDINARY[1] and bounds[1] > high):
+        if bounds is not None and _is_undefined(spec, dict(node.attrs), bounds):
             yield Violation(
-                _kind(node, changed),
+                touched.kind(node),
                 name,
-                f"{node.op} behaves well in [{low:g}, {high:g}],"
-                f" {node.operands[0]} was in [{bounds[0]:g}, {bounds[1]:g}]",
+                f"{node.op} has no finite value on all of [{bounds[0]:g}, {bounds[1]:g}],"
+                f" where {node.operands[0]} was",
             )
+
+
+def _is_undefined(spec: OpSpec, attrs: Mapping[str, Attr], bounds: tuple[float, float]) -> bool:
+    """Whether a function has no finite value at an end of what was seen, or at nought between."""
+    low, high = bounds
+    probes = np.array([low, high, *([0.0] if low < 0.0 < high else [])])
+    if spec.domain[0] <= low and high <= spec.domain[1]:
+        return False
+    with np.errstate(all="ignore"):
+        return not np.isfinite(np.asarray(spec.reference(probes, **attrs), dtype=float)).all()
 
 
 def _bounds(value: str, graph: Graph, facts: Mapping[str, Fact]) -> tuple[float, float] | None:
@@ -245,11 +316,13 @@ def violations(
         _, refused = settle(mutant.graph, changed, parent.graph)
     found: list[Iterable[Violation]] = [
         refused,
-        effect_violations(mutant, changed, aliasing=aliasing),
+        effect_violations(mutant, changed, parent=parent.graph, aliasing=aliasing),
         _output_violations(parent, mutant),
+        _call_violations(mutant),
+        _gradient_violations(mutant, _Touched.of(mutant.graph, changed, parent.graph)),
     ]
     if not nasty and facts:
-        found.append(domain_violations(mutant.graph, facts, changed))
+        found.append(domain_violations(mutant.graph, facts, changed, parent=parent.graph))
     for group in found:
         yield from (one for one in group if one.kind not in off)
     yield from _over_budget(parent, mutant, changed, seed_nodes, budget)
@@ -266,6 +339,39 @@ def _output_violations(parent: Case, mutant: Case) -> Iterator[Violation]:
         yield Violation(
             "output", "", "a gradient is asked for, and no output of the loss is floating"
         )
+
+
+def _call_violations(mutant: Case) -> Iterator[Violation]:
+    """Operators that refuse what a later call of the plan feeds them, in new types."""
+    graph = mutant.graph
+    for number, call in enumerate(mutant.plan.calls):
+        inputs = mutant.inputs_of(call)
+        if all(given.type == graph.types[given.name] for given in inputs):
+            continue
+        _, refused = settle(replace(graph, inputs=inputs), (), graph)
+        for one in refused:
+            yield Violation("output", one.node, f"call {number}: {one.message}")
+
+
+def _gradient_violations(mutant: Case, touched: _Touched) -> Iterator[Violation]:
+    """Operands to which no gradient flows, fed with what asks for one."""
+    if mutant.plan.gradient == "none":
+        return
+    asking = {given.name for given in mutant.graph.inputs if given.requires_grad}
+    for node in mutant.graph.nodes:
+        spec = OPS.get(node.op)
+        if spec is None or (spec.differentiable and not asking.isdisjoint(node.uses)):
+            asking.add(node.name)
+        if spec is None or not spec.fixed:
+            continue
+        given = bind(spec, node.operands)
+        for slot in spec.fixed:
+            if given[slot] in asking:
+                yield Violation(
+                    touched.kind(node),
+                    node.name,
+                    f"{node.op}: no gradient flows to {slot}, and {given[slot]} asks for one",
+                )
 
 
 def _losses(case: Case) -> list[str]:

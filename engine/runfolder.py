@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from engine.corpus import Corpus
 from engine.errors import BadInput
 from engine.events import Event, FindingFound, RoundFinished, to_json
 from engine.finding import Finding
@@ -83,12 +84,17 @@ class RunFolder:
             )
         self._drop_after(next_round)
         name = found.get("graph")
-        if not name:
-            return found, ""
+        return found, self._graph(str(name)) if name else ""
+
+    def corpus(self, checkpoint: Mapping[str, object] | None) -> dict[str, str]:
+        """The texts of the graphs of a checkpoint's corpus, by digest."""
+        return {name: self._graph(name) for name in Corpus.digests(checkpoint or {})}
+
+    def _graph(self, name: str) -> str:
         graph = self.path / "graphs" / f"{name}.flow"
         if not graph.exists():
             raise BadInput(f"graph {graph}", seen="no such file", expected="the checkpoint's graph")
-        return found, graph.read_text()
+        return graph.read_text()
 
     def record(self, event: Event) -> None:
         """Write one event; after a round also its graph and checkpoint."""

@@ -81,7 +81,7 @@ def has_form(node: Node, types: Mapping[str, Type], framework: str) -> bool:
     spec = spec_of(node)
     call = call_of_node(node, types)
     return any(
-        not any(_limits(one, name, call) for one in spec.limits if one.framework == framework)
+        not any(_limits(spec, one, name, call) for one in spec.limits if one.framework == framework)
         for name in spec.forms_for(framework, call)
     )
 
@@ -267,7 +267,7 @@ class _Writer:
                 f"{node.name}: {spec.name} has no {self.framework} form for this call"
             )
         for limit in spec.limits:
-            if limit.framework == self.framework and _limits(limit, name, call):
+            if limit.framework == self.framework and _limits(spec, limit, name, call):
                 raise Unsupported(f"{node.name}: {spec.name} as {name}: {limit.reason}")
         return name, form
 
@@ -367,9 +367,10 @@ def _results(region: Region, scope: _Scope) -> str:
     return ", ".join(scope.names[name] for name in region.results)
 
 
-def _limits(limit: Limit, form: str, call: OpCall) -> bool:
-    first = call.first
-    dtype_matches = not limit.dtypes or (first is not None and first.dtype in limit.dtypes)
+def _limits(spec: OpSpec, limit: Limit, form: str, call: OpCall) -> bool:
+    mixed = [call.types[one.name] for one in spec.operands if one.kind == "mixed"]
+    dtypes = {one.dtype for one in (call.first, *mixed) if isinstance(one, Dense)}
+    dtype_matches = not limit.dtypes or not dtypes.isdisjoint(limit.dtypes)
     return limit.form in ("", form) and dtype_matches
 
 

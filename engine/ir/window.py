@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -20,11 +21,15 @@ Array = npt.NDArray[np.generic]
 
 
 def neighbourhood(
-    graph: Graph, centre: Iterable[str], *, limit: int, without: Collection[str] = ()
+    graph: Graph,
+    centre: Iterable[str],
+    *,
+    limit: int,
+    fits: Callable[[str], bool] = lambda name: True,
 ) -> tuple[str, ...]:
     """The nodes nearest to `centre` along data edges in both directions, in execution order.
 
-    At most `limit` of them, and none of `without`; the centre itself is always in.
+    At most `limit` of them, and only those that fit; the centre itself is always in.
     """
     inside: dict[str, None] = {name: None for name in centre if name in graph.by_name}
     frontier = list(inside)
@@ -33,8 +38,8 @@ def neighbourhood(
         for name in frontier:
             around = (*graph.by_name[name].uses, *graph.users[name])
             nearest.update(dict.fromkeys(one for one in around if one in graph.by_name))
-        fresh = [one for one in nearest if one not in inside and one not in without]
-        frontier = fresh[: limit - len(inside)]
+        fresh = [one for one in nearest if one not in inside]
+        frontier = list(itertools.islice(filter(fits, fresh), limit - len(inside)))
         inside.update(dict.fromkeys(frontier))
     return tuple(sorted(inside, key=graph.position.__getitem__))
 

@@ -12,10 +12,11 @@ from engine.errors import ConstraintViolated
 from engine.ir.case import Case
 from engine.ir.check import check
 from engine.ir.graph import Graph, Node
+from engine.mutators.edits import Unchecked
 from engine.mutators.spec import Effect, Mutator, Site
 from engine.tfg import Fact
 
-__all__ = ["Mutant", "Refused", "apply", "touched"]
+__all__ = ["Mutant", "Proposal", "Refused", "apply", "propose", "touched"]
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,7 @@ def apply(
     `facts`: a recording of the parent, for constraints on values. `off`: kinds of constraints that
     an ablation leaves out; a node whose operator refuses its operands then keeps its old type.
     """
-    edited = mutator.variants[variant](case, site, rng)
-    changed = touched(case.graph, edited.graph)
-    if not changed and edited.plan == case.plan and _same_frame(case.graph, edited.graph):
-        raise ConstraintViolated(f"{mutator.name}: the edit changes nothing here")
-    graph, refused = settle(edited.graph, changed, case.graph)
-    mutant = replace(edited, graph=graph, claim=mutator.effect.value)
+    mutant, changed, refused = _edited(case, mutator, variant, site, rng)
     broken = next(
         violations(
             case,
@@ -72,6 +68,64 @@ def apply(
         raise Refused(broken)
     check(mutant)
     return Mutant(mutant, changed, mutator.effect, mutator.name, variant, site)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A mutant from before the filter. `broken`: every constraint that it breaks.
+
+    `doubtful`: nodes whose operator refuses them, or whose type is another than in the parent.
+    """
+
+    mutant: Mutant
+    broken: tuple[Violation, ...]
+    doubtful: tuple[str, ...]
+
+
+def propose(
+    case: Case,
+    mutator: Mutator,
+    variant: str,
+    site: Site,
+    rng: np.random.Generator,
+    *,
+    facts: Mapping[str, Fact] | None = None,
+) -> Proposal:
+    """The mutant that a candidate gives where nothing is checked, and what the filter says of it.
+
+    `ConstraintViolated` where the edit has no meaning at the site at all.
+    """
+    made, changed, refused = _edited(Unchecked.of(case), mutator, variant, site, rng)
+    mutant = Case(made.graph, made.plan, made.claim)
+    broken = violations(
+        case,
+        mutant,
+        changed,
+        facts=facts,
+        refused=refused,
+        aliasing=mutator.is_aliasing,
+        nasty=mutator.is_nasty,
+    )
+    before = case.graph.types
+    doubtful = [one.node for one in refused]
+    doubtful += [node.name for node in mutant.graph.nodes if before.get(node.name) != node.type]
+    return Proposal(
+        Mutant(mutant, changed, mutator.effect, mutator.name, variant, site),
+        tuple(broken),
+        tuple(dict.fromkeys(doubtful)),
+    )
+
+
+def _edited(
+    case: Case, mutator: Mutator, variant: str, site: Site, rng: np.random.Generator
+) -> tuple[Case, tuple[str, ...], tuple[Violation, ...]]:
+    """The edit with the types of its dirty cone: mutant, changed nodes, and who refuses."""
+    edited = mutator.variants[variant](case, site, rng)
+    changed = touched(case.graph, edited.graph)
+    if not changed and edited.plan == case.plan and _same_frame(case.graph, edited.graph):
+        raise ConstraintViolated(f"{mutator.name}: the edit changes nothing here")
+    graph, refused = settle(edited.graph, changed, case.graph)
+    return replace(edited, graph=graph, claim=mutator.effect.value), changed, refused
 
 
 class Refused(ConstraintViolated):

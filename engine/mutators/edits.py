@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -19,9 +19,9 @@ from engine.ir.case import Case, Plan
 from engine.ir.graph import Attr, Formula, Init, Input, Literal, Node, Region
 from engine.ir.types import COMPLEX, DTYPES, FLOATS, INTEGERS, Dense, Tuple, Type, dense, is_float
 from engine.ops.spec import FRAMEWORKS, OPS, Form, OpSpec, call_of
-from engine.ops.typing import ITEM, bind, retype_node
+from engine.ops.typing import ITEM, assume_type, bind, retype_node
 
-__all__ = ["Draft", "forms_of", "legal_attrs", "renamed_uses"]
+__all__ = ["Draft", "Unchecked", "forms_of", "legal_attrs", "renamed_uses"]
 
 ORDINARY = (-2.0, 2.0)
 """A domain that reaches at least so far on a side demands nothing there."""
@@ -149,12 +149,28 @@ def _captured(region: Region, old: str, new: str) -> Region:
 
 
 # --------------------------------------------------------------------------------- draft
+@dataclass(frozen=True)
+class Unchecked(Case):
+    """A case whose edits keep the first thing they draw, whether operators take it or not.
+
+    For the experiment on legality, which needs mutants from before any filter.
+    """
+
+    @classmethod
+    def of(cls, case: Case) -> Unchecked:
+        return cls(case.graph, case.plan, case.claim)
+
+
 class Draft:
-    """A case under edit. Use once: place the cursor, emit, redirect, `finish`."""
+    """A case under edit. Use once: place the cursor, emit, redirect, `finish`.
+
+    Of an `Unchecked` case, a node that its operator refuses stays in, under an assumed type.
+    """
 
     def __init__(self, case: Case, rng: np.random.Generator) -> None:
         self.case = case
         self.rng = rng
+        self.is_checked = not isinstance(case, Unchecked)
         self.nodes: list[Node] = list(case.graph.nodes)
         self.inputs: list[Input] = list(case.graph.inputs)
         self.outputs: list[str] = list(case.graph.outputs)
@@ -255,13 +271,22 @@ class Draft:
 
     def put(self, node: Node, *, plain: bool = False) -> str:
         """A finished node at the cursor, with its type inferred."""
-        node = retype_node(node, self.types)
+        node = self.typed(node)
         self.nodes.insert(self.cursor, node)
         self.cursor += 1
         self.types[node.name] = node.type
         if not plain and not node.regions:
             self.reform(node.name)
         return node.name
+
+    def typed(self, node: Node) -> Node:
+        """The node with its inferred type; an assumed one where the case is unchecked."""
+        try:
+            return retype_node(node, self.types)
+        except ConstraintViolated:
+            if self.is_checked:
+                raise
+            return assume_type(node, self.types)
 
     def reform(self, name: str) -> None:
         """Write a node in random legal forms."""
@@ -279,10 +304,11 @@ class Draft:
         """
         spec, given = OPS[op], self.dense(value)
         refusal = ConstraintViolated(f"{op}: no attributes are legal for {given}")
-        for attrs in legal_attrs(spec, self.rng, **fixed):
+        for attrs in self.attrs_of(spec, **fixed):
             try:
                 beside = dict(spec.companions(given, attrs)) if spec.companions else {}
-                self._check_beside(spec, given, beside, attrs)
+                if self.is_checked:
+                    self._check_beside(spec, given, beside, attrs)
             except ConstraintViolated as one:
                 refusal = one
                 continue
@@ -292,10 +318,19 @@ class Draft:
             return self.call(op, operands, attrs)
         raise refusal
 
+    def attrs_of(self, spec: OpSpec, **fixed: Attr) -> Iterator[dict[str, Attr]]:
+        """Attributes to try, see `legal_attrs`; one random combination where nothing is checked."""
+        if self.is_checked:
+            return legal_attrs(spec, self.rng, **fixed)
+        drawn = {
+            name: listed[int(self.rng.integers(len(listed)))] for name, listed in spec.attrs.items()
+        }
+        return iter(({**drawn, **fixed},))
+
     def admit(self, op: str, value: str) -> str:
         """The value in a dtype that the operator takes, held in its domain where that is narrow."""
         spec, given = OPS[op], self.dense(value)
-        wanted = first_dtype(spec, given.dtype)
+        wanted = first_dtype(spec, given.dtype) if self.is_checked else given.dtype
         value = self.cast(value, wanted)
         low, high = guard_of(spec)
         if is_float(wanted) and (low is not None or high is not None):
@@ -358,7 +393,7 @@ class Draft:
     def revise(self, node: Node) -> None:
         """A node in place of the one of its name; users get the type they had, by an adapter."""
         old = self.types[node.name]
-        node = retype_node(node, self.types)
+        node = self.typed(node)
         self.replace_node(node)
         self.types[node.name] = node.type
         if node.type == old:
@@ -366,11 +401,11 @@ class Draft:
         if not isinstance(old, Dense):
             raise ConstraintViolated(f"{node.name}: the result would be {node.type}, was {old}")
         self.after(node.name)
-        self.redirect(node.name, self.fit(node.name, old))
+        self.redirect(node.name, self.repaired(node.name, old))
 
     def replace_by(self, old: str, new: str) -> None:
         """Uses of `old` read `new`, fitted to its type; what that leaves unread goes."""
-        self.redirect(old, self.fit(new, self.dense(old)))
+        self.redirect(old, self.repaired(new, self.dense(old)))
         self.prune()
 
     def replace_node(self, node: Node) -> None:
@@ -462,6 +497,13 @@ class Draft:
         if _expands(have, want):
             return self.emit("expand", value, shape=want)
         return self._resize(value, want)
+
+    def repaired(self, value: str, wanted: Dense) -> str:
+        """A value that leaves the replacement, fitted to the type that its users had.
+
+        Left as it is where the case is unchecked: whether users take it is for the filter to say.
+        """
+        return self.fit(value, wanted) if self.is_checked else value
 
     def _resize(self, value: str, want: tuple[int, ...]) -> str:
         count, total = math.prod(self.shape(value)), math.prod(want)

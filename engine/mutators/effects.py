@@ -35,7 +35,7 @@ def on_a_copy(copy: Callable[[Draft, str], str], op: str) -> Edit:
         draft = Draft(case, rng).after(site.value)
         target = copy(draft, draft.admit(op, site.value))
         written = _write(draft, op, target)
-        draft.redirect(site.value, draft.fit(written, draft.dense(site.value)))
+        draft.redirect(site.value, draft.repaired(written, draft.dense(site.value)))
         return draft.finish()
 
     return edit

@@ -33,7 +33,6 @@ from engine.mutators.spec import (
     mutator,
 )
 from engine.ops.spec import OPS, OpSpec
-from engine.ops.typing import retype_node
 
 # ------------------------------------------------------------------------------ families
 FAMILIES = (
@@ -304,7 +303,7 @@ def inline(op: str) -> Edit:
         made = draft.introduce_fitted(op, site.value)
         readers = case.graph.users[site.value]
         alone = (draft.pick(readers),) if len(readers) > 1 and draft.flip(0.3) else None
-        draft.redirect(site.value, draft.fit(draft.parts(made, most=1)[0], wanted), only=alone)
+        draft.redirect(site.value, draft.repaired(draft.parts(made, most=1)[0], wanted), only=alone)
         return draft.finish()
 
     return edit
@@ -384,12 +383,12 @@ for _inline in (True, False):
 # ------------------------------------------------------------------------------ twins
 def _twin_attrs(draft: Draft, node: Node) -> Node:
     """The same operator at the same operands, with other attributes."""
-    for attrs in legal_attrs(OPS[node.op], draft.rng):
+    for attrs in draft.attrs_of(OPS[node.op]):
         twin = node.with_attrs(**attrs)
         if repr(twin.attrs) == repr(node.attrs):
             continue
         try:
-            return retype_node(twin, draft.types)
+            return draft.typed(twin)
         except ConstraintViolated:
             continue
     raise ConstraintViolated(f"{node.op}: no other attributes are legal here")

@@ -944,7 +944,8 @@ def own_operand(case: Case, site: Site, rng: np.random.Generator) -> Case:
     if first == second or first is None or second is None:
         raise ConstraintViolated(f"{node.name}: both operands are {first}")
     draft = Draft(case, rng).before(node.name)
-    draft.redirect(second, draft.fit(first, draft.dense(second)), only=(node.name,), slots=(1,))
+    made = draft.repaired(first, draft.dense(second))
+    draft.redirect(second, made, only=(node.name,), slots=(1,))
     draft.prune()
     return draft.finish()
 

@@ -16,8 +16,14 @@ from engine.ops.families import (
     binary,
     broadcast_shape,
     mindspore_calls,
-    promoted_broadcast_type,
     torch_calls,
+)
+from engine.ops.promotion import (
+    mixed_quotient_type,
+    mixed_reference,
+    mixed_type,
+    mixes,
+    mixes_with_masks,
 )
 from engine.ops.spec import Form, OpCall, Tolerance
 
@@ -36,12 +42,13 @@ def operator_forms(symbol: str, torch_name: str) -> tuple[Form, Form]:
 
 
 def inplace_needs_room(form: Form) -> Form:
-    """An in-place form: the result must have the shape of the receiver."""
+    """An in-place form: the result must have the shape and the dtype of the receiver."""
 
     def holds(call: OpCall) -> bool:
         x = call["x"]
-        others = [one.shape for one in call.types.values() if isinstance(one, Dense)]
-        return broadcast_shape(others) == x.shape
+        others = [one for one in call.types.values() if isinstance(one, Dense)]
+        fits = broadcast_shape([one.shape for one in others]) == x.shape
+        return fits and all(one.dtype == x.dtype for one in others)
 
     return Form(form.call, when=holds, dtypes=form.dtypes, source=form.source)
 
@@ -112,7 +119,11 @@ for _leaf, _symbol, _rule, _alias in (
         )
     binary(
         _leaf,
-        reference=_rule,
+        reference=mixed_reference(_rule),
+        infer=mixed_type,
+        requires=mixes if _leaf == "sub" else mixes_with_masks,
+        lift=False,
+        mixed=True,
         dtypes=_NUMERIC,
         torch=torch_forms(_leaf, more=_others),
         mindspore=mindspore_forms(
@@ -129,8 +140,11 @@ for _leaf, _symbol, _rule, _alias in (
 _torch_symbol, _mindspore_symbol = operator_forms("/", "div")
 binary(
     "div",
-    reference=np.divide,
-    infer=promoted_broadcast_type,
+    reference=mixed_reference(np.divide, promote=True),
+    infer=mixed_quotient_type,
+    requires=mixes_with_masks,
+    lift=False,
+    mixed=True,
     dtypes=(*FLOATS, "int32", "int64", "uint8", *COMPLEX),
     domain=(0.5, 4.0),
     torch=torch_forms(

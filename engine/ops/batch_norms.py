@@ -88,6 +88,7 @@ def batch_cell(dims: str) -> tuple[str, ...]:
 op(
     "batch_norm",
     "x mean var w? b?",
+    fixed=("mean", "var"),
     attrs={"eps": (1e-05, 0.001)},
     dtypes=FLOATS,
     infer=same_as_first,

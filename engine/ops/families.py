@@ -470,11 +470,13 @@ def binary(
     tags: Sequence[str] = (),
     differentiable: bool = True,
     lift: bool = True,
+    mixed: bool = False,
     limits: tuple[Limit, ...] = (),
 ) -> OpSpec:
     """An element-wise function of two tensors of one dtype, broadcast.
 
     `lift=False`: the reference sees 16-bit floats as they are and its answer is left alone.
+    `mixed`: the second may have another dtype, see `engine.ops.promotion`.
     """
     promote = infer is promoted_broadcast_type
 
@@ -485,7 +487,7 @@ def binary(
 
     return op(
         name,
-        "x y",
+        "x y:mixed" if mixed else "x y",
         attrs=attrs,
         infer=infer,
         requires=needs,

@@ -29,7 +29,7 @@ from engine.ops.rules import (
     static,
     torch_method,
 )
-from engine.ops.spec import Form, OpCall, Tolerance, op
+from engine.ops.spec import Form, Limit, OpCall, Tolerance, op
 
 EXACT = Tolerance.EXACT
 MS = MINDSPORE_NUMBERS
@@ -310,6 +310,15 @@ op(
     companions=lambda x, attrs: {"index": index("index", 2, 3, below=max(product(static(x)), 1))},
     shapes=((2, 3, 4), (5,), (1, 1)),
     tags={"indexing"},
+    limits=tuple(
+        Limit(
+            "mindspore",
+            form=form,
+            reason="the kernel Take is not registered for CPU; the documentation names no platform",
+            version="2.10",
+        )
+        for form in ("function", "method")
+    ),
 )
 
 

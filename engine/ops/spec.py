@@ -125,7 +125,7 @@ class Operand:
     """An operand slot, written "x", "b?" (optional), "xs*" (variadic), "index:integer".
 
     `kind` limits dtypes: "any" (the op's dtypes), "same" (dtype of the first operand), "integer"
-    (int64 by default), "bool", or a dtype name.
+    (int64 by default), "bool", a dtype name, or "mixed" (any that `requires` lets promote).
     """
 
     name: str
@@ -222,6 +222,7 @@ class OpSpec:
     differentiable: bool
     random: bool
     limits: tuple[Limit, ...]
+    fixed: tuple[str, ...] = ()
     doc: str = field(default="", compare=False)
 
     @property
@@ -261,7 +262,7 @@ class OpSpec:
                 return self.dtypes
             case "same":
                 return (leading,) if leading else self.dtypes
-            case "free":
+            case "free" | "mixed":
                 return DTYPES
             case "float":
                 return FLOATS
@@ -337,6 +338,7 @@ def op(
     differentiable: bool = True,
     random: bool = False,
     limits: tuple[Limit, ...] = (),
+    fixed: tuple[str, ...] = (),
     doc: str = "",
 ) -> OpSpec:
     """Declare an operator and enter it in `OPS`.
@@ -347,6 +349,7 @@ def op(
     variadic one a tuple. `companions(type of the first operand, attrs)`: inputs (type and
     initialiser) for the other operands, so that a mutator or a test can introduce the operator at a
     value of that type. `shapes`: shapes of the first operand for the table tests, ordinary first.
+    `fixed`: operands to which no gradient flows; one that asks for a gradient makes a call raise.
     """
     assert name not in OPS, f"operator {name} is declared twice"
     slots = operands.split()
@@ -369,6 +372,7 @@ def op(
         differentiable=differentiable,
         random=random,
         limits=limits,
+        fixed=fixed,
         doc=doc,
     )
     _check_placeholders(spec)

@@ -21,6 +21,7 @@ from engine.ops.spec import OPS, OpCall, OpSpec, call_of
 
 __all__ = [
     "ITEM",
+    "assume_type",
     "bind",
     "call_of_node",
     "check_types",
@@ -86,6 +87,33 @@ def retype_node(node: Node, types: Mapping[str, Type]) -> Node:
     if node.regions:
         node = _retype_regions(node, types)
     slots = bind(spec, node.operands)
+    return replace(
+        node, type=result, writes=_value(slots, spec.writes), views=_value(slots, spec.views)
+    )
+
+
+def assume_type(node: Node, types: Mapping[str, Type]) -> Node:
+    """A node that its operator refuses, under the type that its result would likeliest have.
+
+    What inference says without the requirements, else the first dense operand's type.
+    """
+    first = next((types[name] for name in node.uses if isinstance(types[name], Dense)), node.type)
+    if node.op == ITEM:
+        return replace(node, type=first)
+    spec = spec_of(node)
+    slots = bind(spec, node.operands)
+    try:
+        result = spec.infer(call_of_node(node, types))
+    except (
+        ConstraintViolated,
+        ArithmeticError,
+        AssertionError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ):
+        # Inference relies on the requirements and may stumble where they do not hold.
+        result = first
     return replace(
         node, type=result, writes=_value(slots, spec.writes), views=_value(slots, spec.views)
     )

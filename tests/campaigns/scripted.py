@@ -118,6 +118,7 @@ class ScriptedEngine:
         *,
         checkpoint: Mapping[str, object] | None = None,
         graph_text: str = "",
+        corpus: Mapping[str, str] | None = None,
         recorded: Callable[[], Collection[str]] = frozenset,
     ) -> Iterator[Event]:
         first = int(str(checkpoint["next_round"])) if checkpoint else 0
