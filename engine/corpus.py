@@ -67,7 +67,7 @@ class Corpus:
         return found
 
     def state(self) -> list[dict[str, object]]:
-        return [asdict(one) for one in self.entries]
+        return [{**asdict(one), "lineage": list(one.lineage)} for one in self.entries]
 
     @staticmethod
     def digests(checkpoint: Mapping[str, object]) -> tuple[str, ...]:
