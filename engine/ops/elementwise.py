@@ -348,6 +348,41 @@ function(
 )
 
 
+def multivariate_log_gamma(x: Array, *, p: int) -> object:
+    """log Gamma_p(x) = p (p - 1) / 4 log(pi) + the sum over i < p of log Gamma(x - i / 2)."""
+    constant = p * (p - 1) / 4 * np.log(np.pi)
+    return constant + sum(special.gammaln(x - i / 2) for i in range(p))
+
+
+unary(
+    "mvlgamma",
+    reference=multivariate_log_gamma,
+    infer=promoted_type,
+    dtypes=FLOATS,
+    attrs={"p": (2, 1, 3)},
+    domain=(1.5, 4.0),
+    torch=torch_calls(
+        "torch.mvlgamma",
+        "{x}, {p}",
+        keyword="input={x}, p={p}",
+        aliases=("torch.special.multigammaln",),
+    ),
+    mindspore=mindspore_calls(
+        "ops.mvlgamma",
+        "{x}, {p}",
+        keyword="input={x}, p={p}",
+        dtypes=("float32", "float64"),
+        more={
+            "primitive": Form(
+                "{self}({x})",
+                setup=("{self} = ops.Mvlgamma({p})",),
+                source="mindspore.ops.Mvlgamma: refer to mindspore.ops.mvlgamma for more details",
+            )
+        },
+    ),
+)
+
+
 def logit(x: Array, *, eps: float | None) -> object:
     """log(x / (1 - x)), the operand held in [eps, 1 - eps] where eps is given."""
     z = x if eps is None else np.clip(x, eps, 1 - eps)

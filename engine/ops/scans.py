@@ -404,3 +404,74 @@ _scan(
         },
     ),
 )
+
+
+# ------------------------------------------------------------------------ sorting and integrating
+def has_rows(call: OpCall) -> Iterator[tuple[bool, str]]:
+    yield call["x"].rank > 0, "a scalar has no rows to sort"
+
+
+op(
+    "msort",
+    "x",
+    infer=same_type,
+    requires=has_rows,
+    reference=lifted(lambda x: np.sort(x, axis=0)),
+    dtypes=_USUAL,
+    tolerance=Tolerance.EXACT,
+    shapes=_SHAPES,
+    tags=("scan", "shape-preserving"),
+    limits=no_bfloat16(_USUAL),
+    torch=torch_calls("torch.msort", inplace=""),
+    mindspore=mindspore_calls("ops.msort", dtypes=_MINDSPORE_USUAL),
+)
+
+
+def integral_type(call: OpCall) -> Dense:
+    """Without the axis that is integrated over."""
+    x = call["x"]
+    axis = normalised_axis(call.integer("dim"), x.rank)
+    return Dense(x.dtype, (*x.shape[:axis], *x.shape[axis + 1 :]))
+
+
+def trapezoid(x: Array, *, dim: int, dx: float) -> object:
+    """The sum of dx (x_i + x_{i-1}) / 2."""
+    rows = np.moveaxis(x, dim, 0)
+    return ((rows[1:] + rows[:-1]) * x.dtype.type(dx / 2)).sum(axis=0)
+
+
+_scan(
+    "trapz",
+    attrs={"dx": (1.0, 0.5)},
+    infer=integral_type,
+    reference=lifted(trapezoid),
+    dtypes=FLOATS,
+    torch=torch_calls(
+        "torch.trapezoid",
+        "{x}, dx={dx}, dim={dim}",
+        keyword="y={x}, dx={dx}, dim={dim}",
+        method="",
+        inplace="",
+        function_trapz=Form(
+            "torch.trapz({x}, dim={dim})",
+            when={"dx": 1.0},
+            source="torch.trapz: alias for torch.trapezoid, whose spacing is assumed to be 1",
+        ),
+        default=Form(
+            "torch.trapezoid({x})",
+            when={"dx": 1.0, "dim": -1},
+            source="torch.trapezoid: dim=-1; the spacing is assumed to be 1",
+        ),
+    ),
+    mindspore=mindspore_calls(
+        "ops.trapz",
+        "{x}, dx={dx}, dim={dim}",
+        keyword="y={x}, dx={dx}, dim={dim}",
+        method="",
+        default=Form(
+            "ops.trapz({x})",
+            when={"dx": 1.0, "dim": -1},
+            source="mindspore.ops.trapz: dx=1.0, dim=-1",
+        ),
+    ),
+)
