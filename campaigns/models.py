@@ -116,6 +116,11 @@ class Environment(models.Model):
         return self.name
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is the one that campaigns run on."""
+        return self.name == self.framework
+
+    @property
     def version(self) -> str:
         """Of the framework, "" where it has not said."""
         return str(self.versions.get(self.framework, ""))

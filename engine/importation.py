@@ -29,7 +29,16 @@ from engine.seeds import SEEDS, parameter_count, trainable_count
 from engine.seeds.building import value_name
 from engine.seeds.importing import export, import_graph, measured, sane
 
-__all__ = ["WEIGHTS", "Difference", "Imported", "Source", "compared", "imported", "read"]
+__all__ = [
+    "WEIGHTS",
+    "Difference",
+    "Imported",
+    "Source",
+    "as_given",
+    "compared",
+    "imported",
+    "read",
+]
 
 WEIGHTS = ("measured", "sane", "blobs")
 MODES = ("torch-eager", "mindspore-pynative")
@@ -111,11 +120,18 @@ class Difference:
 
 
 def read(
-    source: str, *, interpreter: Path, search: Sequence[Path] = (), batch: int | None = None
+    source: str,
+    *,
+    interpreter: Path,
+    search: Sequence[Path] = (),
+    batch: int | None = None,
+    launcher: Sequence[str] = (),
+    deadline: float = 600.0,
 ) -> Source:
     """Export "module:factory" or a .pt2 file and run it on its example inputs.
 
-    Both run code of whoever made them. Raises `BadInput` where the interpreter has no answer.
+    Both run code of whoever made them; `launcher` is a command that confines it, `deadline` in
+    seconds ends it. Raises `BadInput` where the interpreter has no answer.
     """
     if source.endswith(".pt2"):
         if not Path(source).is_file():
@@ -127,7 +143,14 @@ def read(
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "arrays.npz"
         exported = export(
-            interpreter, source, search=search, arrays=file, batch=batch, answers=True
+            interpreter,
+            source,
+            search=search,
+            arrays=file,
+            batch=batch,
+            answers=True,
+            deadline=deadline,
+            launcher=launcher,
         )
         with np.load(file, allow_pickle=False) as stored:
             arrays = dict(stored)
@@ -186,16 +209,21 @@ def _filled(graph: Graph, values: Mapping[str, Array], blobs: dict[str, Array]) 
 def compared(source: Source, found: Imported, pool: Pool) -> tuple[Difference, ...]:
     """The graph with the model's own weights and example inputs against the model's answers: first
     in torch-eager, then in MindSpore PyNative."""
+    case, blobs = as_given(source, found)
+    if sum(array.nbytes for array in blobs.values()) > _LARGE:
+        pool.limit(16 * GIB)
+    outcomes = pool.run_modes(case, MODES, blobs=blobs)
+    return tuple(_difference(outcomes[mode], case.graph, source.arrays) for mode in MODES)
+
+
+def as_given(source: Source, found: Imported) -> tuple[Case, dict[str, Array]]:
+    """The graph with the model's own weights and its example inputs, and their blobs."""
     blobs = dict(found.blobs)
     examples = {
         one["given"]: source.arrays[f"input_{at}"]
         for at, one in enumerate(source.exported["inputs"])
     }
-    graph = _filled(found.case.graph, {**_weights(source), **examples}, blobs)
-    if sum(array.nbytes for array in blobs.values()) > _LARGE:
-        pool.limit(16 * GIB)
-    outcomes = pool.run_modes(Case(graph), MODES, blobs=blobs)
-    return tuple(_difference(outcomes[mode], graph, source.arrays) for mode in MODES)
+    return Case(_filled(found.case.graph, {**_weights(source), **examples}, blobs)), blobs
 
 
 def _difference(outcome: Outcome, graph: Graph, arrays: Mapping[str, Array]) -> Difference:

@@ -19,6 +19,7 @@ __all__ = [
     "PATIENCE",
     "Ending",
     "ScriptRun",
+    "confined",
     "dies_of",
     "hangs_for",
     "run_script",
@@ -31,17 +32,32 @@ _TAIL = 6000
 _READ = 200_000
 _MOST_WRITTEN = 2**30
 # The kernel ends the script with the process that runs it; limits hold for what it starts, too.
+# A network of its own has no way out: that takes a user namespace, or the right to do without one.
 _LAUNCH = """
 import ctypes, os, resource, signal, sys
 parent, space, written = map(int, sys.argv[1:4])
-ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+note = sys.argv[4]
+libc = ctypes.CDLL(None, use_errno=True)
+if note:
+    user, group = os.getuid(), os.getgid()
+    said = "no network"
+    if libc.unshare(0x10000000 | 0x40000000) == 0:
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"),
+                           ("gid_map", f"{group} {group} 1")):
+            with open(f"/proc/self/{name}", "w") as file:
+                file.write(text)
+    elif libc.unshare(0x40000000) != 0:
+        said = f"the network is open: {os.strerror(ctypes.get_errno())}"
+    with open(note, "w") as file:
+        file.write(said)
+libc.prctl(1, signal.SIGKILL)
 if os.getppid() != parent:
     os._exit(1)
 for name, limit in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, written)):
     resource.setrlimit(name, (limit, limit))
 if space:
     resource.setrlimit(resource.RLIMIT_AS, (space, space))
-os.execvp(sys.argv[4], sys.argv[4:])
+os.execvp(sys.argv[5], sys.argv[5:])
 """
 # Said by whoever lacks memory or a compiler, also inside the AssertionError of a guarded call: that
 # is the machine's trouble, not the framework's.
@@ -54,6 +70,7 @@ _LACKS = {
     "No working C++ compiler found": "torch.compile finds no C++ compiler",
     "InvalidCxxCompiler": "torch.compile finds no C++ compiler",
 }
+_PLAIN = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TZ")
 _PRIVATE = ("FLOWMUT_", "DJANGO_", "CELERY_", "DATABASE_URL")
 
 
@@ -67,13 +84,17 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True)
 class ScriptRun:
-    """How a script ended. `reason`: why it could not run, "" where it did. `seconds`: it took."""
+    """How a script ended. `reason`: why it could not run, "" where it did. `seconds`: it took.
+
+    `isolation`: what became of the network where it was to be closed.
+    """
 
     ending: Ending
     returncode: int
     output: str
     reason: str = ""
     seconds: float = 0.0
+    isolation: str = ""
 
     @property
     def reproduced(self) -> bool:
@@ -89,11 +110,15 @@ def run_script(
     address_space: int = 0,
     scratch: Path | None = None,
     watch: Callable[[], None] = lambda: None,
+    offline: bool = False,
+    take: Callable[[Path], None] = lambda folder: None,
 ) -> ScriptRun:
     """Run a script alone in a fresh process and folder.
 
     `deadline` in seconds; `address_space` in bytes, 0 for no limit; `scratch`: where its folder is
     made. `watch` is called about every second; what it raises ends the script and goes on.
+    `offline`: without a network, where the kernel allows it, and with nothing of our environment
+    but where programs are. `take` is called with the folder before that is deleted.
     """
     with tempfile.TemporaryDirectory(
         prefix="flowmut-script-", dir=scratch, ignore_cleanup_errors=True
@@ -104,7 +129,7 @@ def run_script(
         path.write_text(text)
         began = monotonic()
         try:
-            process = _start(path, Path(top), interpreter, address_space)
+            process = _start(path, Path(top), interpreter, address_space, offline=offline)
         except OSError as error:
             reason = f"{interpreter} cannot be started: {error.strerror}"
             return ScriptRun(Ending.NOT_RUN, -1, "", reason)
@@ -116,24 +141,45 @@ def run_script(
             process.wait()
         seconds = monotonic() - began
         said, told = (_tail(Path(top, name), folder) for name in ("stdout", "stderr"))
+        isolation = _note(Path(top, "isolation")) if offline else ""
+        take(folder)
     ending, reason = _ending(process.returncode, said, told)
     if not is_done:
         ending, reason = Ending.NOT_RUN, f"not finished after {deadline:.0f} s"
-    return ScriptRun(ending, process.returncode, (said + told)[-_TAIL:], reason, seconds)
+    output = (said + told)[-_TAIL:]
+    return ScriptRun(ending, process.returncode, output, reason, seconds, isolation)
 
 
-def _start(path: Path, top: Path, interpreter: str, space: int) -> subprocess.Popen[bytes]:
-    limits = [str(os.getpid()), str(space), str(_MOST_WRITTEN)]
+def _note(file: Path) -> str:
+    return file.read_text() if file.is_file() else "it did not get so far as to be isolated"
+
+
+def _start(
+    path: Path, top: Path, interpreter: str, space: int, *, offline: bool
+) -> subprocess.Popen[bytes]:
+    offline_note = str(top / "isolation") if offline else ""
     with (top / "stdout").open("wb") as out, (top / "stderr").open("wb") as err:
         return subprocess.Popen(
-            [interpreter, "-I", "-S", "-c", _LAUNCH, *limits, interpreter, str(path)],
+            [*_launcher(interpreter, space, offline_note), interpreter, str(path)],
             cwd=path.parent,
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
-            env=_environment(path.parent),
+            env=_environment(path.parent, bare=offline),
             start_new_session=True,
         )
+
+
+def confined(interpreter: str, *, address_space: int, note: Path) -> list[str]:
+    """A command that runs the one behind it without a network and within limits, and that ends with
+    us. What became of the network is written to `isolation` in the folder `note`."""
+    return _launcher(interpreter, address_space, str(note / "isolation"))
+
+
+def _launcher(interpreter: str, space: int, note: str) -> list[str]:
+    """`note`: the file that says what became of the network, "" to leave that open."""
+    limits = [str(os.getpid()), str(space), str(_MOST_WRITTEN), note]
+    return [interpreter, "-I", "-S", "-c", _LAUNCH, *limits]
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float, watch: Callable[[], None]) -> bool:
@@ -191,9 +237,17 @@ def _raised(stderr: str) -> str:
     return next((line for line in after if line and not line.startswith(" ")), "").strip()
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    """Ours without what is the site's alone; temporary files go where the script is."""
-    kept = {name: one for name, one in os.environ.items() if not name.startswith(_PRIVATE)}
+def _environment(folder: Path, *, bare: bool) -> dict[str, str]:
+    """Ours without what is the site's alone; temporary files go where the script is.
+
+    `bare`: only what programs and libraries are found by.
+    """
+    kept = {
+        name: one
+        for name, one in os.environ.items()
+        if (name in _PLAIN if bare else not name.startswith(_PRIVATE))
+    }
+    kept |= {"HOME": str(folder)} if bare else {}
     return {
         **kept,
         "GLOG_v": "3",

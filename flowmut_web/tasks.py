@@ -18,7 +18,7 @@ from campaigns.identity import is_gone
 from campaigns.models import Environment
 from campaigns.shards import Hint, sweep_expired
 from flowmut_web.worker import child
-from triage import following, polling, reruns
+from triage import following, polling, reruns, retesting, submitting
 from triage.suppressing import end_suppressions
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "probe_environments",
     "run_rerun",
     "run_shard",
+    "run_submission",
     "send_hints",
     "sweep",
 ]
@@ -53,11 +54,20 @@ def follow_report(following: int, due: str) -> None:
     polling.follow_report(following, due=due)
 
 
+@shared_task(name=submitting.TASK)
+def run_submission(submission: int, epoch: int) -> None:
+    """A reproducer that somebody wrote."""
+    child.submission(submission, epoch=epoch)
+
+
 @shared_task(name="flowmut.sweep")
 def sweep() -> None:
     """Queue again what dead workers held, say what waits and what is due; end suppressions."""
+    retesting.go_on()
     for hint in reruns.sweep_reruns(is_gone=is_gone):
         run_rerun.apply_async((hint.job, hint.epoch), expires=HINT_SECONDS)
+    for hint in submitting.sweep_submissions(is_gone=is_gone):
+        run_submission.apply_async((hint.job, hint.epoch), expires=HINT_SECONDS)
     send_hints(sweep_expired(), expires=HINT_SECONDS)
     for due in following.sweep_following():
         follow_report.apply_async((due.following, due.due), expires=HINT_SECONDS)

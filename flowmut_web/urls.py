@@ -19,14 +19,20 @@ from flowmut_web.catalogue.api import (
 from flowmut_web.overview import show_live, show_overview
 from flowmut_web.views import health
 from triage.api import (
+    BisectionView,
     BucketViewSet,
     FindingViewSet,
+    FollowUpView,
+    MatrixView,
     ReportViewSet,
     RerunViewSet,
+    RetestView,
     SavedViewViewSet,
     ScoreboardView,
+    SubmissionViewSet,
     SuppressionViewSet,
     UndoView,
+    VersionsView,
 )
 from triage.hook_views import receive_github
 
@@ -41,6 +47,11 @@ api_urls = [
     path("token/", obtain_auth_token, name="api-token"),
     path("scoreboard/", ScoreboardView.as_view(), name="api-scoreboard"),
     path("undo/<uuid:batch>/", UndoView.as_view(), name="api-undo"),
+    path("versions/", MatrixView.as_view(), name="api-versions"),
+    path("buckets/<str:uuid>/versions/", VersionsView.as_view(), name="api-bucket-versions"),
+    path("buckets/<str:uuid>/retest/", RetestView.as_view(), name="api-bucket-retest"),
+    path("buckets/<str:uuid>/bisection/", BisectionView.as_view(), name="api-bucket-bisection"),
+    path("reports/<str:uuid>/follow-up/", FollowUpView.as_view(), name="api-follow-up"),
     path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
     path("docs/", show_api, name="api-docs"),
 ]
@@ -53,6 +64,7 @@ router.register("buckets", BucketViewSet, "bucket")
 router.register("findings", FindingViewSet, "finding")
 router.register("reports", ReportViewSet, "report")
 router.register("reruns", RerunViewSet, "rerun")
+router.register("submissions", SubmissionViewSet, "submission")
 router.register("suppressions", SuppressionViewSet, "suppression")
 router.register("mutations", MutationViewSet, "mutation")
 router.register("operators", OperatorViewSet, "operator")

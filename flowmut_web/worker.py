@@ -34,7 +34,9 @@ from engine.executors.pool import Pool
 from engine.finding import Finding
 from triage.recording import record_finding
 from triage.reruns import is_waited_for, run_rerun
+from triage.retesting import learn
 from triage.selectors import recorded_coarse_keys
+from triage.submitting import is_submission_waiting, run_submission
 
 __all__ = ["GRACE", "NICENESS", "Child", "StopNowError", "child", "file_finding"]
 
@@ -108,11 +110,23 @@ class Child:
                 epoch=epoch,
                 scratch=settings.SCRATCH_DIR,
                 is_stopping=self.stopping.is_set,
+                on_end=learn,
+            )
+
+    def submission(self, submission: int, *, epoch: int | None = None) -> bool:
+        """Run a reproducer that somebody wrote, unless somebody else does."""
+        with self.pulse.busy("runs a submitted script"):
+            return run_submission(
+                submission,
+                owner=self.pulse.name,
+                epoch=epoch,
+                scratch=settings.SCRATCH_DIR,
+                is_stopping=self.stopping.is_set,
             )
 
     def _should_yield(self) -> bool:
         """Whether a slice ends after its round: to stop, or because a person waits for a script."""
-        return self.stopping.is_set() or is_waited_for()
+        return self.stopping.is_set() or is_waited_for() or is_submission_waiting()
 
     def close(self) -> None:
         """End the framework workers and say goodbye; may be called twice."""

@@ -39,6 +39,7 @@ __all__ = [
     "rerun",
     "shard",
     "user",
+    "verified",
 ]
 
 _numbers = count(1)
@@ -300,6 +301,18 @@ def rerun(*, finding: FindingRecord | None = None, **fields: Any) -> Rerun:
     ]
     record = finding or globals()["finding"]()
     return Rerun.objects.create(finding=record, results=results, **fields)
+
+
+def verified(bucket: Bucket, *, version: str = "2.99.0") -> Rerun:
+    """A run by which the bucket's fix counts as verified: five passes on a newer version."""
+    return rerun(
+        finding=bucket.findings.first(),
+        attempts=5,
+        state=Rerun.State.DONE,
+        endings=["passed"] * 5,
+        versions={bucket.framework: version},
+        ended_at=timezone.now(),
+    )
 
 
 def days_ago(days: float) -> datetime:

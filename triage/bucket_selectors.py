@@ -39,7 +39,7 @@ HISTORY_SHOWN = 60
 def best_finding(bucket: Bucket) -> FindingRecord | None:
     """The member to show first: smallest, then most often reproduced, then newest."""
     return (
-        bucket.findings.select_related("campaign", "shard")
+        bucket.findings.select_related("campaign", "shard", "submission")
         .order_by("minimised_nodes", "-reproduced", "-created_at", "-id")
         .first()
     )

@@ -25,6 +25,7 @@ from triage.replies import back, elsewhere, row_or_back, tell
 from triage.routing import resolved
 from triage.selectors import team
 from triage.summary import next_step, script_name, summary
+from triage.version_panel import version_panel
 from triage.walk import walk
 
 __all__ = [
@@ -58,7 +59,8 @@ def load_bucket(uuid: UUID) -> Bucket:
 
 def load_finding(uuid: UUID) -> FindingRecord:
     return get_object_or_404(
-        FindingRecord.objects.select_related("bucket__assignee", "campaign", "shard"), uuid=uuid
+        FindingRecord.objects.select_related("bucket__assignee", "campaign", "shard", "submission"),
+        uuid=uuid,
     )
 
 
@@ -228,6 +230,7 @@ def _show(request: HttpRequest, bucket: Bucket, record: FindingRecord | None) ->
         "team": list(team()),
         "false_alarms": Bucket.FalseAlarm.choices,
         "note_form": NoteForm(),
+        "versions": version_panel(bucket),
     }
     if page.record is not None:
         context |= {
@@ -254,5 +257,9 @@ def _evidence(context: Mapping[str, Any]) -> dict[str, Any]:
         "axes": ablation_axes(finding),
         "meaning": ablation_sentence(finding),
         "points": points_of(record),
-        "small_picture": program_picture(finding.minimised_text, diverges=finding.divergence),
+        "small_picture": (
+            program_picture(finding.minimised_text, diverges=finding.divergence)
+            if finding.minimised_text
+            else ""
+        ),
     }

@@ -418,6 +418,8 @@ def finding_panel(record: FindingRecord, given: QueryDict) -> Panel | str:
         finding = record.finding()
     except (KeyError, TypeError, ValueError) as error:
         return f"The finding cannot be read: {type(error).__name__}: {error}"
+    if not finding.minimised_text:
+        return "It is a script, and nothing of it was traced: there is no graph."
     return diff_panel(
         finding,
         given,

@@ -367,7 +367,7 @@ class Submission(Job):
     """A reproducer that somebody wrote, until it is a finding or has proved nothing.
 
     `kind`: see `engine.foreign`. `answers`: what each mode, or each attempt of a script, said.
-    `isolation`: what held while it ran, in words.
+    `reason`: how it was judged, or why it is no finding. `isolation`: what became of the network.
     """
 
     class Kind(models.TextChoices):
@@ -385,8 +385,12 @@ class Submission(Job):
     everywhere = models.BooleanField(
         default=False, help_text="Then on all environments of the framework, too."
     )
+    symptom = models.CharField(
+        max_length=20, choices=Symptom, blank=True, help_text="Empty: by how it fails."
+    )
     answers = models.JSONField(default=list, blank=True, encoder=StrictJSONEncoder)
-    isolation = models.JSONField(default=list, blank=True)
+    reason = models.TextField(blank=True)
+    isolation = models.CharField(max_length=200, blank=True)
 
     class Meta:
         ordering = ["-asked_at", "-id"]

@@ -17,6 +17,7 @@ from triage.models import (
     BucketEvent,
     FindingRecord,
     GroupingRule,
+    Submission,
     text_digest,
 )
 from triage.routing import active_rules, best_rule, resolved
@@ -33,9 +34,15 @@ _SETTLED = (Bucket.Status.FIXED, Bucket.Status.FALSE_ALARM, Bucket.Status.KNOWN_
 
 @transaction.atomic
 def record_finding(
-    finding: Finding, *, shard: Shard, now: datetime | None = None
+    finding: Finding,
+    *,
+    shard: Shard | None = None,
+    submission: Submission | None = None,
+    now: datetime | None = None,
 ) -> tuple[FindingRecord, bool]:
     """The finding's row, and whether it is new: the same one may be delivered twice.
+
+    `shard` or `submission`: what made it.
 
     It goes where a rule says, else to the bucket of its signature or what that was merged into. A
     new signature opens a bucket. A known one counts the finding, and raises a flag where a person
@@ -43,9 +50,12 @@ def record_finding(
     """
     now = now or timezone.now()
     key_digest = text_digest(finding.key)
-    known = FindingRecord.objects.filter(
-        shard=shard, round=finding.round, key_digest=key_digest
-    ).first()
+    source = (
+        {"shard": shard, "round": finding.round, "key_digest": key_digest}
+        if shard is not None
+        else {"submission": submission}
+    )
+    known = FindingRecord.objects.filter(**source).first()
     if known is not None:
         return known, False
     bucket, rule, opened = _bucket_of(finding, now)
@@ -53,8 +63,9 @@ def record_finding(
     points = impact_points(finding)
     record = FindingRecord.objects.create(
         bucket=bucket,
-        campaign_id=shard.campaign_id,
+        campaign=shard.campaign if shard else None,
         shard=shard,
+        submission=submission,
         round=finding.round,
         key=finding.key,
         key_digest=key_digest,
@@ -84,7 +95,11 @@ def record_finding(
         raise_flag(
             bucket,
             flag=Bucket.Flag.SEEN_AGAIN,
-            why=f"Found again by {shard.campaign.name}, round {finding.round}.",
+            why=(
+                f"Found again by {shard.campaign.name}, round {finding.round}."
+                if shard
+                else f"Submitted again: {submission}."
+            ),
             now=now,
         )
     return record, True

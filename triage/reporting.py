@@ -15,6 +15,7 @@ from triage.models import Bucket, BucketEvent, FindingRecord, Report, ReportEven
 from triage.services import MOVES as BUCKET_MOVES
 from triage.services import MoveRefusedError, move_buckets
 from triage.trackers import upstream_id
+from triage.versions import VERIFYING, bucket_row
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -124,12 +125,20 @@ def link_report(report: Report, *, url: str, who: User) -> Report:
 
 @transaction.atomic
 def move_report(report: Report, *, to: str, who: User, why: str = "") -> Report:
-    """Give it its next status by `MOVES`; `MoveRefusedError` where the table says no."""
+    """Give it its next status by `MOVES`; `MoveRefusedError` where the table says no.
+
+    Fixed means verified: a run on a version newer than all that fail says so, or it is refused.
+    """
     locked = Report.objects.select_for_update().get(pk=report.pk)
     if to not in MOVES[locked.status]:
         raise MoveRefusedError(
             f"A report that is {locked.get_status_display().lower()} cannot become "
             f"{Report.Status(to).label.lower()}."
+        )
+    if to == _S.FIXED and bucket_row(locked.bucket).verified is None:
+        raise MoveRefusedError(
+            f"Nothing has verified the fix yet: that takes {VERIFYING} of {VERIFYING} passes in"
+            " fresh processes on a version newer than every one that fails. Run it again there."
         )
     before, locked.status, locked.updated_at = locked.status, to, timezone.now()
     # Whoever moves it has decided: a proposal that stood is answered.

@@ -159,6 +159,7 @@ def _attempt_all(
             address_space=_ADDRESS_SPACE,
             scratch=scratch,
             watch=watch,
+            offline=True,
         )
         rerun.results.append(_result(run))
         rerun.versions |= _printed_version(run.output, rerun.finding.framework)

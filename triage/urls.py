@@ -8,7 +8,9 @@ from triage import (
     grouping_views,
     report_views,
     rerun_views,
+    submission_views,
     suppression_views,
+    version_views,
     views,
 )
 
@@ -32,6 +34,9 @@ bucket_urls = [
     path("rule/apply/", grouping_views.set_rule, name="set-rule"),
     path("limit/", suppression_views.preview_limit, name="preview-limit"),
     path("limit/apply/", suppression_views.accept_limit, name="accept-limit"),
+    path("versions/", version_views.show_versions, name="show-versions"),
+    path("versions/run/", version_views.retest_bucket, name="retest-bucket"),
+    path("versions/search/", version_views.add_bisection, name="add-bisection"),
 ]
 
 finding_urls = [
@@ -55,6 +60,7 @@ rerun_urls = [
 report_urls = [
     path("", report_views.show_report, name="show-report"),
     path("edit/", report_views.edit_report, name="edit-report"),
+    path("follow-up/", version_views.download_follow_up, name="download-follow-up"),
     path("preview/", report_views.preview_report, name="preview-report"),
     path("link/", report_views.link_report, name="link-report"),
     path("move/", report_views.move_report, name="move-report"),
@@ -64,6 +70,12 @@ merge_urls = [
     path("", grouping_views.preview_merge, name="preview-merge"),
     path("pick/", grouping_views.pick_merge, name="pick-merge"),
     path("apply/", grouping_views.merge_buckets, name="merge-buckets"),
+]
+
+submission_urls = [
+    path("", submission_views.show_submission, name="show-submission"),
+    path("script/", submission_views.download_submission, name="download-submission"),
+    path("cancel/", submission_views.cancel_submission, name="cancel-submission"),
 ]
 
 suppression_urls = [
@@ -83,11 +95,17 @@ urlpatterns = [
     path("views/<int:pk>/", views.edit_view, name="edit-view"),
     path("views/<int:pk>/delete/", views.delete_view, name="delete-view"),
     path("merge/", include(merge_urls)),
+    path("submissions/", submission_views.list_submissions, name="list-submissions"),
+    path("submissions/add/", submission_views.add_submission, name="add-submission"),
+    path("submissions/<uuid:uuid>/", include(submission_urls)),
     path("suppressions/", suppression_views.list_suppressions, name="list-suppressions"),
     path("suppressions/<uuid:uuid>/", include(suppression_urls)),
     path("buckets/<uuid:uuid>/", include(bucket_urls)),
     path("findings/<uuid:uuid>/", include(finding_urls)),
     path("reruns/<uuid:uuid>/", include(rerun_urls)),
+    path("searches/<uuid:uuid>/cancel/", version_views.cancel_bisection, name="cancel-bisection"),
+    path("versions/", version_views.list_versions, name="list-versions"),
+    path("versions/run/", version_views.retest_many, name="retest-versions"),
     path("seeds/<str:name>/", diff_views.show_seed, name="show-seed"),
     path(
         "seeds/<str:name>/graph.svg", diff_views.download_seed_picture, name="download-seed-picture"

@@ -61,6 +61,7 @@ _LOOKS: dict[str, Look] = {
     "unsupported": Look("", "same"),
     "inconclusive": Look("warn", "half"),
     "flaky": Look("warn", "wave"),
+    "fails at times": Look("bad", "wave"),
     "fails": Look("bad", "cross"),
     "passes": Look("good", "check"),
     "differs": Look("warn", "wave"),

@@ -65,15 +65,26 @@ def export(
     batch: int | None = None,
     answers: bool = False,
     deadline: float = 600.0,
+    launcher: Sequence[str] = (),
 ) -> Mapping[str, Any]:
     """Run the exporter on a source in an interpreter that has torch; its JSON answer.
 
     `factory`: "module:factory" or the path of a .pt2 file. `search` goes in front of the module
     search path. `batch`: asked of the factory. `answers`: `arrays` gets the weights, the example
-    inputs and the outputs to them, too. `deadline` in seconds. Raises `BadInput` with
+    inputs and the outputs to them, too. `deadline` in seconds. `launcher`: a command that runs the
+    one behind it, confined. Raises `BadInput` with
     the end of the interpreter's standard error where no answer came.
     """
-    command = [str(interpreter), "-c", _BOOT, str(EXPORTER), *map(str, search), "--", factory]
+    command = [
+        *launcher,
+        str(interpreter),
+        "-c",
+        _BOOT,
+        str(EXPORTER),
+        *map(str, search),
+        "--",
+        factory,
+    ]
     command += ["--arrays", str(arrays)] if arrays else []
     command += ["--batch", str(batch)] if batch else []
     command += ["--weights", "--answers"] if answers else []

@@ -106,6 +106,8 @@ def test_one_issue_is_linked_to_one_report(client: Client) -> None:
 def test_a_move_succeeds_exactly_where_the_table_says_so(start: Status, to: Status) -> None:
     report = factories.report(status=start, upstream_url="" if start == "draft" else URL)
     if to in allowed_moves(start):
+        if to == "fixed":
+            factories.verified(report.bucket)
         moved = reporting.move_report(report, to=to, who=factories.user(), why="seen")
         assert moved.status == to
         assert moved.events.last().why == "seen"
@@ -135,6 +137,10 @@ def test_whole_life_is_walked_on_the_page(client: Client) -> None:
     client.post(reverse("triage:link-report", args=[report.uuid]), {"url": URL})
     move = reverse("triage:move-report", args=[report.uuid])
     for to in ("confirmed", "fix_claimed", "fixed"):
+        if to == "fixed":
+            early = client.post(move, {"to": to}, follow=True).content.decode()
+            assert "Nothing has verified the fix yet" in early
+            factories.verified(report.bucket)
         client.post(move, {"to": to, "why": f"now {to}"})
     page = client.get(report.get_absolute_url()).content.decode()
     assert all(f"now {to}" in page for to in ("confirmed", "fix_claimed", "fixed"))

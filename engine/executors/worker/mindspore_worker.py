@@ -9,7 +9,11 @@ from typing import Any, Callable
 
 import mindspore as ms
 import numpy as np
-from mindspore.graph import api
+
+try:
+    from mindspore.graph import api
+except ImportError:  # where it was until 2.8
+    from mindspore.common import api
 
 from .instrument import instrumented
 from .layout import OFFSET, check_layout, expanded_axis, moved_channels

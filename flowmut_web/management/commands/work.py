@@ -13,6 +13,7 @@ from campaigns.shards import sweep_expired
 from campaigns.slices import SLICE_SECONDS
 from flowmut_web.worker import child
 from triage.reruns import sweep_reruns
+from triage.submitting import sweep_submissions
 
 __all__ = ["Command"]
 
@@ -47,6 +48,10 @@ class Command(BaseCommand):
         for waiting in sweep_reruns(is_gone=is_gone):
             if child.rerun(waiting.job, epoch=waiting.epoch):
                 self.stdout.write(f"rerun {waiting.job}: done")
+                return True
+        for waiting in sweep_submissions(is_gone=is_gone):
+            if child.submission(waiting.job, epoch=waiting.epoch):
+                self.stdout.write(f"submission {waiting.job}: done")
                 return True
         for hint in sweep_expired():
             done = child.run(hint.shard, epoch=hint.epoch, seconds=seconds)
