@@ -108,7 +108,9 @@ adaptive_row(
     1,
     {
         "function": Form(
-            "ops.adaptive_avg_pool1d({x}, {size})", when=batched(1), dtypes=("float32", "float16")
+            "ops.adaptive_avg_pool1d({x}, {size})",
+            dtypes=("float32", "float16"),
+            when=lambda call: batched(1)(call) and divisible(1)(call),
         ),
         "module": Form(
             "nn.AdaptiveAvgPool1d({size})({x})",

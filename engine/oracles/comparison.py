@@ -11,6 +11,7 @@ from engine.ir.case import Case
 from engine.ir.graph import Graph, Node
 from engine.ir.window import alias_root
 from engine.ops import OPS
+from engine.oracles.promises import MAY_BE_OPERAND
 from engine.oracles.referee import Referee
 from engine.oracles.undefined import spread, undefined_values
 
@@ -117,15 +118,34 @@ class Comparison:
         the framework does not say that it is one."""
         graph = self.case.graph
         needed = self.needed_for(name)
-        written = {alias_root(graph, node.writes) for node in graph.nodes if node.writes}
         return tuple(
             node.op
             for node in graph.nodes
             if node.views
             and node.name in needed
-            and alias_root(graph, node.views) in written
+            and alias_root(graph, node.views) in self._written
             and not self.promises_view(framework, node)
         )
+
+    def unpromised_copies(self, name: str) -> tuple[str, ...]:
+        """Operators that may answer with their operand, where it shows in `name` whether they do,
+        since one of the two is written to."""
+        graph = self.case.graph
+        needed = self.needed_for(name)
+        found = []
+        for node in graph.nodes:
+            operand = node.operands[0] if node.op in MAY_BE_OPERAND else None
+            if operand is not None and graph.types[operand] == node.type:
+                roots = {alias_root(graph, one) for one in (node.name, operand)}
+                if roots & self._written and needed & {node.name, operand, *roots}:
+                    found.append(node.op)
+        return tuple(found)
+
+    @cached_property
+    def _written(self) -> frozenset[str]:
+        """The values whose storage a node writes to."""
+        graph = self.case.graph
+        return frozenset(alias_root(graph, node.writes) for node in graph.nodes if node.writes)
 
     def needed_for(self, name: str) -> frozenset[str]:
         """The values that `name` depends on, and all that share storage with one of them."""

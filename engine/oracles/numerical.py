@@ -282,6 +282,9 @@ def _accuse(
         if unpromised and comparison.all_accused(framework, accused):
             yield f"{name}: {framework} does not promise that {unpromised[0]} is a view"
             continue
+        if accused and (copies := comparison.unpromised_copies(name)):
+            yield f"{name}: nothing promises that {copies[0]} answers with a copy"
+            continue
         if accused:
             nonfinite = any(gaps[mode].nonfinite for mode in accused)
             kind = Kind.SECOND_CALL if second else kinds[1] if nonfinite else kinds[0]

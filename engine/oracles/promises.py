@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["COPIES", "ROW_MAJOR", "VIEWS"]
+__all__ = ["COPIES", "MAY_BE_OPERAND", "ROW_MAJOR", "VIEWS"]
+
+# Operators that change no element, for some attributes at least, and that no page promises a copy
+# of: the answer may be the operand itself, so that a later write to either shows in both.
+MAY_BE_OPERAND = frozenset(
+    (
+        *("alpha_dropout_eval", "dropout1d_eval", "dropout2d_eval", "dropout_eval", "dropout_none"),
+        *("cast", "cast_like", "conj", "contiguous", "identity", "pad", "pad_circular"),
+        *("pad_reflect", "pad_replicate", "real", "repeat_interleave", "tile"),
+    )
+)
 
 # Operators whose result never shares storage with an operand, and where the framework says so.
 COPIES: Mapping[str, Mapping[str, str]] = {

@@ -72,6 +72,9 @@ def _accuse(
             if unpromised and comparison.all_accused(framework, modes):
                 yield f"{name}: {framework} does not promise that {unpromised[0]} is a view"
                 continue
+            if copies := comparison.unpromised_copies(name):
+                yield f"{name}: nothing promises that {copies[0]} answers with a copy"
+                continue
             if not any(comparison.witnesses(mode, right) for mode in modes):
                 yield f"{name}: {kind} in {', '.join(modes)}, but no other mode says otherwise"
                 continue
