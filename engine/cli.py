@@ -127,14 +127,18 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _add_import(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    text = "make a seed of a PyTorch model and check it against the original"
-    one = commands.add_parser("import", help=text, description=f"{text}; runs the model's code")
-    one.add_argument("source", metavar="SOURCE", help="module:factory, or a .pt2 file")
+    text = "make a seed of a PyTorch or ONNX model and check it against the original"
+    one = commands.add_parser(
+        "import", help=text, description=f"{text}; runs the code of a PyTorch model"
+    )
+    one.add_argument("source", metavar="SOURCE", help="module:factory, a .pt2 or .onnx file")
     one.add_argument("--name", required=True, help="of the seed: letters, digits, underscores")
     one.add_argument("--out", type=Path, help="the case file (default NAME.flow)")
     one.add_argument("--python", type=Path, help="interpreter with the model (default: this one)")
     one.add_argument("--search", type=Path, action="append", default=[], help="folder of modules")
-    one.add_argument("--batch", type=int, help="asked of the factory")
+    one.add_argument(
+        "--batch", type=int, help="asked of the factory, or of an ONNX model that leaves it open"
+    )
     one.add_argument(
         "--weights",
         choices=WEIGHTS,

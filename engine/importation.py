@@ -1,7 +1,8 @@
-"""Makes a seed of somebody's PyTorch model, and checks it against the original.
+"""Makes a seed of somebody's PyTorch or ONNX model, and checks it against the original.
 
-The module runs in an interpreter that has it; what it answers to its example inputs is compared
-with what the graph answers when it is given the same inputs and the same weights.
+The module runs in an interpreter that has it, an ONNX model in ONNX's own reference evaluator; what
+that answers to example inputs is compared with what the graph answers when it is given the same
+inputs and the same weights.
 """
 
 from __future__ import annotations
@@ -128,18 +129,22 @@ def read(
     launcher: Sequence[str] = (),
     deadline: float = 600.0,
 ) -> Source:
-    """Export "module:factory" or a .pt2 file and run it on its example inputs.
+    """Export "module:factory", a .pt2 or an .onnx file and run it on its example inputs.
 
-    Both run code of whoever made them; `launcher` is a command that confines it, `deadline` in
-    seconds ends it. Raises `BadInput` where the interpreter has no answer.
+    The first two run code of whoever made them; `launcher` is a command that confines it,
+    `deadline` in seconds ends it. `batch`: of an ONNX model that leaves it open, 2 by default.
+    Raises `BadInput` where the interpreter has no answer.
     """
-    if source.endswith(".pt2"):
+    if source.endswith(".onnx"):
+        if not Path(source).is_file():
+            raise BadInput(f"model {source}", seen="no such file", expected="an .onnx file")
+    elif source.endswith(".pt2"):
         if not Path(source).is_file():
             raise BadInput(f"model {source}", seen="no such file", expected="a .pt2 file")
         if batch is not None:
             raise BadInput("batch", seen=batch, expected="none: a .pt2 file has the one it has")
     elif ":" not in source:
-        raise BadInput("model", seen=source, expected="module:factory, or a .pt2 file")
+        raise BadInput("model", seen=source, expected="module:factory, a .pt2 or an .onnx file")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "arrays.npz"
         exported = export(

@@ -11,6 +11,7 @@ from engine.errors import BadInput, ConstraintViolated
 from engine.ir.graph import Attr, Input, Node
 from engine.ir.text import RESERVED
 from engine.ir.types import Dense, Type
+from engine.ir.values import Array
 from engine.ops.typing import retype_node
 
 __all__ = ["AtenCall", "Builder", "Named", "value_name"]
@@ -109,6 +110,7 @@ class Builder:
 
     `batch`: leading extent of the first input. `strip`: prefixes of module paths that names do
     without. `names`: the graph's name of each exported value. `scope`: where nodes are emitted.
+    `blobs`: constants without a formula, by digest.
     """
 
     batch: int | None = None
@@ -119,6 +121,7 @@ class Builder:
     names: dict[str, Named] = field(default_factory=dict)
     scope: str = ""
     counts: Counter[str] = field(default_factory=Counter)
+    blobs: Mapping[str, Array] = field(default_factory=dict)
 
     def emit(self, op: str, operands: Sequence[str | None], **attrs: Attr) -> str:
         """Append a node, named after the module it stands in; its name."""

@@ -1,7 +1,8 @@
-"""From an exported PyTorch program to a graph: which operator stands for which ATen target.
+"""From an exported PyTorch program or an ONNX model to a graph.
 
 The program comes as JSON from `engine/executors/worker/import_torch.py`, which runs in the
-framework's interpreter. `ATEN` has one row per target; a target without a row is `BadInput`.
+framework's interpreter, or from `import_onnx.py` beside it. `ROWS` says which operators stand for
+each target; a target without a row is `BadInput`.
 """
 
 from __future__ import annotations
@@ -27,10 +28,14 @@ from engine.seeds.aten import ATEN
 from engine.seeds.batches import rebatched
 from engine.seeds.building import AtenCall, Builder
 from engine.seeds.constants import recognised, shape_of
+from engine.seeds.onnx_rows import ONNX
 
 __all__ = ["Initialise", "Parameter", "export", "import_graph", "measured", "sane", "unmapped"]
 
-EXPORTER = Path(__file__).parents[1] / "executors" / "worker" / "import_torch.py"
+_WORKER = Path(__file__).parents[1] / "executors" / "worker"
+ROWS = {**ATEN, **ONNX}
+_ONNX_MEMORY = 8 * 1024**3
+"""Bytes that the evaluator of an ONNX model may map: a file decides how large its tensors are."""
 
 
 @dataclass(frozen=True)
@@ -67,34 +72,31 @@ def export(
     deadline: float = 600.0,
     launcher: Sequence[str] = (),
 ) -> Mapping[str, Any]:
-    """Run the exporter on a source in an interpreter that has torch; its JSON answer.
+    """Run the exporter on a source in an interpreter that has torch, or onnx; its JSON answer.
 
-    `factory`: "module:factory" or the path of a .pt2 file. `search` goes in front of the module
-    search path. `batch`: asked of the factory. `answers`: `arrays` gets the weights, the example
-    inputs and the outputs to them, too. `deadline` in seconds. `launcher`: a command that runs the
-    one behind it, confined. Raises `BadInput` with
+    `factory`: "module:factory" or the path of a .pt2 or .onnx file. `search` goes in front of the
+    module search path. `batch`: asked of the factory. `answers`: `arrays` gets the weights, the
+    example inputs and the outputs to them, too; with .onnx it gets them always. `deadline` in
+    seconds. `launcher`: a command that runs the one behind it, confined. Raises `BadInput` with
     the end of the interpreter's standard error where no answer came.
     """
-    command = [
-        *launcher,
-        str(interpreter),
-        "-c",
-        _BOOT,
-        str(EXPORTER),
-        *map(str, search),
-        "--",
-        factory,
-    ]
+    is_onnx = factory.endswith(".onnx")
+    worker = _WORKER / ("import_onnx.py" if is_onnx else "import_torch.py")
+    command = [*launcher, str(interpreter), "-c", _BOOT, str(worker), *map(str, search)]
+    command += ["--", factory]
     command += ["--arrays", str(arrays)] if arrays else []
     command += ["--batch", str(batch)] if batch else []
-    command += ["--weights", "--answers"] if answers else []
+    if is_onnx:
+        command += ["--memory", str(_ONNX_MEMORY)]
+    elif answers:
+        command += ["--weights", "--answers"]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=deadline, check=False
         )
     except FileNotFoundError:
         raise BadInput(
-            "interpreter", seen=interpreter, expected="the path of a Python that has torch"
+            "interpreter", seen=interpreter, expected="the path of a Python that has torch or onnx"
         ) from None
     except subprocess.TimeoutExpired:
         raise BadInput(
@@ -194,7 +196,7 @@ def import_graph(
     """
     _need_rows(exported)
     leading = [one["shape"][0] for one in exported["inputs"] if one["shape"]]
-    builder = Builder(leading[0] if leading else None, strip)
+    builder = Builder(leading[0] if leading else None, strip, blobs={} if blobs is None else blobs)
     for one in exported["inputs"]:
         _declare_input(builder, one, (inputs or {}).get(one["given"]))
     image = shape_of(exported["inputs"][0]["shape"]) if exported["inputs"] else None
@@ -211,7 +213,7 @@ def import_graph(
 
 def unmapped(exported: Mapping[str, Any]) -> Counter[str]:
     """Targets of an exported program that have no row, with how many calls each has."""
-    return Counter(one["target"] for one in exported["nodes"] if one["target"] not in ATEN)
+    return Counter(one["target"] for one in exported["nodes"] if one["target"] not in ROWS)
 
 
 def _need_rows(exported: Mapping[str, Any]) -> None:
@@ -221,7 +223,7 @@ def _need_rows(exported: Mapping[str, Any]) -> None:
         raise BadInput(
             "exported program",
             seen=f"{len(missing)} operators without a row: {listed}",
-            expected="targets of engine.seeds.aten.ATEN",
+            expected="operators that engine/seeds/aten.py and onnx_rows.py have rows for",
         )
 
 
@@ -299,7 +301,7 @@ def _described(
 def _import_node(builder: Builder, one: Mapping[str, Any]) -> None:
     call = AtenCall.of(one)
     builder.scope = builder.short(one["scope"])
-    result = ATEN[call.target](builder, call.renamed(builder.names))
+    result = ROWS[call.target](builder, call.renamed(builder.names))
     builder.names[one["name"]] = result
     for value, expected in zip(_several(result), one["outputs"], strict=False):
         seen = builder.dense(value)

@@ -66,3 +66,66 @@ def encoder(batch: int = 2) -> Built:
     layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     module = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
     return module.eval(), {"src": torch.randn(batch, 5, 8)}
+
+
+class Convolutional(nn.Module):
+    """A convolution with its norm, one by channel, a gate, a pooling and a classifier."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1), nn.BatchNorm2d(8), nn.SiLU())
+        self.deep = nn.Conv2d(8, 8, 3, padding=1, groups=8)
+        self.head = nn.Linear(8, 5)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        y = self.stem(x)
+        y = nn.functional.max_pool2d(y + torch.relu(self.deep(y)), 2)
+        return self.head(y.mean((2, 3)))
+
+
+class Attentive(nn.Module):
+    """Token ids, causal attention over parts of one product, a tied head, a choice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(50, 16)
+        self.norm, self.mix, self.out = nn.LayerNorm(16), nn.Linear(16, 48), nn.Linear(16, 16)
+        self.mlp = nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.Linear(32, 16))
+
+    def forward(self, ids: torch.Tensor) -> Any:
+        x = self.table(ids)
+        batch, length, width = x.shape
+        parts = self.mix(self.norm(x)).view(batch, length, 3, 2, 8).permute(2, 0, 3, 1, 4)
+        hidden = torch.full((length, length), float("-inf")).triu(1)
+        scores = torch.softmax(parts[0] @ parts[1].transpose(-1, -2) / 8**0.5 + hidden, -1)
+        x = x + self.out((scores @ parts[2]).transpose(1, 2).reshape(batch, length, width))
+        x = x + self.mlp(self.norm(x))
+        return x @ self.table.weight.T, x.argmax(-1)
+
+
+class Upsampling(nn.Module):
+    """A transposed convolution, both ways of growing, a reflection, pixels from channels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = nn.ConvTranspose2d(4, 8, 2, 2)
+        self.norm = nn.InstanceNorm2d(8, affine=True)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        y = self.norm(nn.functional.leaky_relu(self.up(x), 0.1))
+        grown = nn.functional.interpolate(y, scale_factor=2, mode="bilinear")
+        near = nn.functional.interpolate(y, scale_factor=2, mode="nearest")
+        shuffled = nn.functional.pixel_shuffle(nn.functional.pad(y, (1, 1, 1, 1), "reflect"), 2)
+        return grown - near, shuffled.clamp(-1, 1)
+
+
+def convolutional() -> Built:
+    return Convolutional().eval(), {"x": torch.randn(2, 3, 16, 16)}
+
+
+def attentive() -> Built:
+    return Attentive().eval(), {"ids": torch.randint(0, 50, (2, 7))}
+
+
+def upsampling() -> Built:
+    return Upsampling().eval(), {"x": torch.randn(2, 4, 6, 5)}

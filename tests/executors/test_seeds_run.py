@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 from engine.errors import BadInput
 from engine.executors.outcome import Outcome, Status
 from engine.executors.pool import Pool
+from engine.importation import compared, imported, read
 from engine.ir.case import Case, Plan
 from engine.ir.check import check
 from engine.seeds import SEEDS, load_seed
@@ -114,3 +116,24 @@ def test_an_operator_without_a_row_is_named() -> None:
 def test_an_interpreter_that_does_not_exist_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no-python"):
         export(tmp_path / "no-python", "sample_models:masked")
+
+
+# ----------------------------------------------------------------------------------------- ONNX
+@pytest.mark.torch
+@pytest.mark.mindspore
+@pytest.mark.filterwarnings("ignore")  # those of the exporter are not ours
+@pytest.mark.parametrize("made", ["convolutional", "attentive", "upsampling"])
+def test_an_exported_onnx_model_computes_the_same_in_both_frameworks(
+    made: str, tmp_path: Path, pool: Pool
+) -> None:
+    torch = pytest.importorskip("torch", reason="exports the models of this test")
+    module, given = getattr(importlib.import_module("tests.executors.sample_models"), made)()
+    file = tmp_path / "model.onnx"
+    names = {"input_names": list(given), "dynamic_axes": {one: {0: "n"} for one in given}}
+    torch.onnx.export(module, tuple(given.values()), str(file), dynamo=False, **names)
+    source = read(str(file), interpreter=Path(sys.executable), batch=3)
+    found = imported(source, name="mine")
+    checks = compared(source, found, pool)
+    print([one.text for one in checks], file=sys.stderr)
+    assert [one.mode for one in checks if one.agrees] == ["torch-eager", "mindspore-pynative"]
+    assert source.arrays["input_0"].shape[0] == 3

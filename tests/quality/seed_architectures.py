@@ -1,7 +1,7 @@
 """Models that no permissively licensed package defines here, written from their papers.
 
 Needs torch alone. Each class is the architecture at any size; `seed_models` has the sizes. At the
-published sizes the parameters are as many as published, which `engine.seeds.making` checks.
+published sizes the parameters are as many as published, which `engine.making` checks.
 """
 
 from __future__ import annotations

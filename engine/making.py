@@ -1,6 +1,6 @@
 """Makes the shipped seeds again from their published definitions.
 
-    python -m engine.seeds.making --python PYTHON --search FOLDER ... [NAME ...]
+    python -m engine.making --python PYTHON --search FOLDER ... [NAME ...]
 
 PYTHON needs torch and transformers; `tests/quality/seed_models.py` has the factories. Needed at
 development time only: a shipped seed is text.
@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+from engine.calibration import calibrated
 from engine.errors import BadInput
 from engine.ir.case import Case
 from engine.ir.check import check
 from engine.ir.graph import Init, Random
 from engine.ir.text import print_case
 from engine.seeds import SEEDS, parameter_count, seed_named, trainable_count
-from engine.seeds.calibrating import calibrated
 from engine.seeds.importing import export, import_graph, sane
 
 FACTORIES = "seed_models"
