@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -178,18 +179,28 @@ class _Search:
         return Localised("forward", mode, name, suspect.op, said)
 
     def _promised(self, mode: str) -> Localised | None:
-        """What has the wrong layout, or the only call there is that can have moved global state."""
+        """What has the wrong layout, or the first call after which global state is another."""
         calls = [node for node in self.graph.nodes if node.op != "item"]
         node = self.graph.by_name.get(self.divergence.value)
         if node is None and len(calls) == 1:
             node = calls[0]
         if node is None:
-            return None
+            return _earliest(_comparable(self.trial), partial(self._moves, mode))
         own = f"{mode}: "
         said = next((one for one in self.divergence.evidence if one.startswith(own)), "")
         words = f"{self.divergence.kind}: {self.divergence.message}"
         detail = "; ".join(part for part in (words, said.removeprefix(own)) if part)
         return Localised("forward", mode, node.name, _made_by(self.graph, node), detail)
+
+    def _moves(self, mode: str, name: str) -> Localised | None:
+        """Whether the program up to a value moves what the whole of it does."""
+        outcome = self._outcome(_until(self.case, self.graph.position[name]), mode, self.blobs)
+        moved = set(outcome.moved) if outcome else set()
+        if not moved.intersection(self.divergence.message.split(", ")):
+            return None
+        node = self.graph.by_name[name]
+        said = f"{self.divergence.kind}: {self.divergence.message}"
+        return Localised("forward", mode, name, _made_by(self.graph, node), said)
 
     # ---- backward
     def backward(self, mode: str) -> Localised | None:

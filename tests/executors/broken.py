@@ -54,6 +54,7 @@ TORCH_FAULTS = '''\
 """One operator is broken in each way. What is compiled is traced first: only then is there a
 tracing context."""
 import ctypes
+import sys
 import time
 
 import torch
@@ -136,10 +137,10 @@ def rad2deg(x):  # changes its operand
     return x * 57.29577951308232
 
 
-calls = []
-
-
-def frac(x):  # answers otherwise the second time
+def frac(x):  # answers otherwise the second time that a program calls it, unless compiled
+    if is_traced():
+        return x - torch.trunc(x)
+    calls = sys._getframe(1).f_globals.setdefault("planted_calls", [])
     calls.append(1)
     return x - torch.trunc(x) + len(calls) - 1
 
