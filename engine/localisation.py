@@ -26,6 +26,7 @@ from engine.ir.digest import blob_digest
 from engine.ir.graph import Graph, Input, Node, StoredBlob
 from engine.ir.types import Dense, is_float
 from engine.ir.window import writers_of
+from engine.oracles.calls import is_same
 from engine.oracles.comparison import Comparison
 from engine.oracles.keys import normalise
 from engine.oracles.numeric import gap
@@ -142,6 +143,21 @@ class _Search:
                 if said:
                     later = f" in call {call}" if call else ""
                     said += f"{later}{self._writer(node)} ({how})"
+                    return Localised("forward", mode, node.name, _made_by(self.graph, node), said)
+        return self._first_other(mode, comparison, how)
+
+    def _first_other(self, mode: str, comparison: Comparison, how: str) -> Localised | None:
+        """The first value that is another on a repeated call, where float64 cannot tell which of
+        them is wrong."""
+        if self.divergence.kind is not Kind.SECOND_CALL:
+            return None
+        graph, calls = comparison.case.graph, comparison.outcomes[mode].calls
+        first, again = calls[0], calls[self.divergence.call]
+        for node in graph.nodes:
+            if node.name in graph.outputs:
+                place = graph.outputs.index(node.name)
+                if not is_same(first, again, place):
+                    said = f"is another in call {self.divergence.call} than in call 0 ({how})"
                     return Localised("forward", mode, node.name, _made_by(self.graph, node), said)
         return None
 

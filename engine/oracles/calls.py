@@ -12,7 +12,7 @@ from engine.oracles.numeric import tolerance_of
 from engine.oracles.referee import as_float64
 from engine.oracles.verdict import Divergence, Kind
 
-__all__ = ["repeated_calls"]
+__all__ = ["is_same", "repeated_calls"]
 
 
 def repeated_calls(comparison: Comparison) -> Iterator[Divergence | str]:
@@ -45,7 +45,7 @@ def _differing(
             continue
         calls = comparison.outcomes[mode].calls
         if number < len(calls):
-            if _is_same(calls[0], calls[number], place):
+            if is_same(calls[0], calls[number], place):
                 steady.add(mode)
             else:
                 wrong.append(mode)
@@ -66,7 +66,8 @@ def _differing(
             yield f"{name}: {mode} answers otherwise on call {number + 1}, and so does all else"
 
 
-def _is_same(first: CallAnswer, second: CallAnswer, place: int) -> bool:
+def is_same(first: CallAnswer, second: CallAnswer, place: int) -> bool:
+    """Whether two calls gave the same output at a place, within the default tolerance."""
     if place >= len(first.outputs) or place >= len(second.outputs):
         return len(first.outputs) == len(second.outputs)
     one, two = first.outputs[place], second.outputs[place]
