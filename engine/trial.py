@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from engine.errors import ConstraintViolated
-from engine.executors.apis import public_api
+from engine.executors.apis import public_api, public_apis
 from engine.executors.described import described
 from engine.executors.outcome import Array, Outcome, Status
 from engine.executors.pool import Document, Pool
@@ -130,6 +130,7 @@ class Bench:
             documentation.lists_cpu,
             documentation.promises_view,
             self._gradients(case, blobs, outcomes) if referees else None,
+            leaves_cpu_out=documentation.leaves_cpu_out,
             hung=hung or {},
             versions={
                 one: self.pool.versions(one).get(one, "") for one in frameworks if one != "numpy"
@@ -324,6 +325,15 @@ class _Documentation:
         if found is None or found.platforms is None:
             return None
         return "CPU" in found.platforms
+
+    def leaves_cpu_out(self, framework: str, node: Node) -> bool:
+        """Whether the page of any call of the form lists platforms, and CPU is none of them."""
+        found = form_of(self.graph, node, framework)
+        pages = (
+            self.bench.document(framework, api)
+            for api in (public_apis(found[1], framework) if found else ())
+        )
+        return any(page.platforms is not None and "CPU" not in page.platforms for page in pages)
 
     def promises_view(self, framework: str, node: Node) -> bool:
         """PyTorch documents its views as such; MindSpore where a page says that data is shared."""

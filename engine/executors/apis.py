@@ -8,7 +8,7 @@ from functools import cache
 
 from engine.ops.spec import Form
 
-__all__ = ["MODULES", "public_api"]
+__all__ = ["MODULES", "public_api", "public_apis"]
 
 MODULES: Mapping[str, Mapping[str, str]] = {
     "torch": {
@@ -61,6 +61,18 @@ def public_api(form: Form, framework: str) -> str:
         return _public(form.api, framework)
     statement = form.before[-1] if form.before and form.call == "{x}" else form.call
     return _public(_called_in(statement, form.setup[:1]), framework)
+
+
+@cache
+def public_apis(form: Form, framework: str) -> tuple[str, ...]:
+    """Every API that a form calls, set-up included, in no order that means anything."""
+    names = _Names()
+    found: dict[str, None] = {}
+    for text in (*form.setup, *form.before, form.call):
+        for node in ast.walk(ast.parse(text.format_map(names))):
+            if isinstance(node, ast.Call):
+                found[_public(_dotted(node.func), framework)] = None
+    return tuple(one for one in found if one)
 
 
 @cache

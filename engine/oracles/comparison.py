@@ -56,11 +56,12 @@ class Comparison:
     """`referees`: one for each call of the plan.
 
     `lists_cpu(framework, node)`: whether the documentation of the form a node is written in lists
-    CPU; None where it does not say. `promises_view`: whether it says that the result of a view
-    operator shares storage with its operand. `hung`: seconds without an answer, by mode, of a run
-    alone that was given ten times what the mode is known to need. `counterparts`: other programs
-    that must answer the same; run where a framework is doubted and nobody can testify. `versions`:
-    of the frameworks, where known.
+    CPU; None where it does not say. `leaves_cpu_out`: whether that of any call that the form is
+    written with lists other platforms only. `promises_view`: whether it says that the result of a
+    view operator shares storage with its operand. `hung`: seconds without an answer, by mode, of a
+    run alone that was given ten times what the mode is known to need. `counterparts`: other
+    programs that must answer the same; run where a framework is doubted and nobody can testify.
+    `versions`: of the frameworks, where known.
     """
 
     case: Case
@@ -69,6 +70,7 @@ class Comparison:
     lists_cpu: Callable[[str, Node], bool | None]
     promises_view: Callable[[str, Node], bool] = lambda framework, node: framework == "torch"
     gradients: Gradients | None = None
+    leaves_cpu_out: Callable[[str, Node], bool] = lambda framework, node: False
     hung: Mapping[str, float] = field(default_factory=dict)
     counterparts: tuple[Counterpart, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)

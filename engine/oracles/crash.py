@@ -146,10 +146,14 @@ def _everywhere(
         return
     nodes = _suspects(comparison, failure)
     others = [mode for mode in comparison.ok if framework_of(mode) != framework]
-    documented = nodes and all(comparison.lists_cpu(framework, node) is True for node in nodes)
-    if not (documented and others and _has_ordinary_dtypes(comparison, nodes)):
+    listed = nodes and all(comparison.lists_cpu(framework, node) is True for node in nodes)
+    # A form may be written with several calls, any of which may be the one that raised.
+    refused = any(
+        comparison.lists_cpu(framework, node) is False or comparison.leaves_cpu_out(framework, node)
+        for node in nodes
+    )
+    if refused or not (listed and others and _has_ordinary_dtypes(comparison, nodes)):
         said = f"{framework} raises in every mode and does not promise this call on CPU"
-        refused = any(comparison.lists_cpu(framework, node) is False for node in nodes)
         yield said if refused else Doubt(said, framework=framework)
         return
     yield Divergence(

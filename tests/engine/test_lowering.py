@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 
-from engine.executors.apis import public_api
+from engine.executors.apis import public_api, public_apis
 from engine.executors.lowering import Cotangent, Lowered, Unsupported, lower
 from engine.ir.case import Case
 from engine.ir.graph import Graph
@@ -380,6 +380,17 @@ def test_two_bodies_may_use_one_name() -> None:
 )
 def test_public_name_of_what_a_form_calls(framework: str, form: Form, api: str) -> None:
     assert public_api(form, framework) == api
+
+
+def test_every_call_of_a_form_has_a_name() -> None:
+    form = Form("ops.csr_relu({x}.to_csr()).to_dense()", setup=("{self} = nn.Tanh()",))
+    wanted = {
+        "mindspore.ops.csr_relu",
+        "mindspore.Tensor.to_csr",
+        "mindspore.Tensor.to_dense",
+        "mindspore.nn.Tanh",
+    }
+    assert set(public_apis(form, "mindspore")) == wanted
 
 
 def test_every_form_of_the_table_has_a_name_or_is_syntax() -> None:

@@ -183,6 +183,21 @@ def test_a_raise_in_every_mode_counts_only_where_the_documentation_promises(
     assert not failed or verdict.reason.count("CPU") == 1, "the evidence repeats the accusation"
 
 
+def test_a_call_whose_helper_is_not_for_cpu_promises_nothing() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    for mode in ("mindspore-pynative", "mindspore-graph"):
+        outcomes[mode] = raising(mode, "no kernel")
+    comparison = Comparison(
+        case,
+        outcomes,
+        (Referee(case, materialise(case.graph, {})),),
+        lambda framework, node: True,
+        leaves_cpu_out=lambda framework, node: True,
+    )
+    assert not judge(comparison).failed
+
+
 def test_a_case_that_eager_pytorch_refuses_is_illegal() -> None:
     case = case_of()
     outcomes = right_outcomes(case)
