@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
@@ -22,8 +23,10 @@ from campaigns.attention import (
 from campaigns.figures import SYMPTOM_COLOURS, Figure, Series, bar_figure, line_figure
 from campaigns.trends import RoundCounts, first_campaign_at, rounds_by_ten_minutes
 from flowmut_web.period import Period
-from triage.attention import flagged_buckets, reports_to_move, unjudged_buckets
+from triage.attention import flagged_buckets, unjudged_buckets
+from triage.reminders import reminders
 from triage.scoreboard import COLUMNS, scoreboard, total
+from triage.tables import FORMATS
 from triage.trends import bucket_times, finding_times
 
 __all__ = ["PeriodForm", "show_live", "show_overview"]
@@ -87,6 +90,8 @@ def show_overview(request: HttpRequest) -> HttpResponse:
         "period": period,
         "is_new": first is None,
         "columns": COLUMNS,
+        "formats": FORMATS.values(),
+        "span": urlencode({"since": period.since.isoformat(), "until": period.until.isoformat()}),
         "rows": rows,
         "total": total(rows),
         "figures": _figures(period),
@@ -102,18 +107,18 @@ def show_live(request: HttpRequest) -> HttpResponse:
 
 
 def _live(now: datetime) -> dict[str, Any]:
-    flagged, unjudged, reports = flagged_buckets(), unjudged_buckets(), reports_to_move()
+    flagged, unjudged, reminded = flagged_buckets(), unjudged_buckets(), reminders(now=now)
     troubles = {
         "halted": halted_campaigns(now=now),
         "silent": silent_workers(now=now),
         "unusable": unusable_environments(),
     }
-    waiting = flagged.count + unjudged.count + reports.count
+    waiting = flagged.count + unjudged.count + len(reminded)
     return {
         "campaigns": live_campaigns(),
         "flagged": flagged,
         "unjudged": unjudged,
-        "reports": reports,
+        "reminders": reminded,
         **troubles,
         "is_calm": not waiting and not any(troubles.values()),
     }

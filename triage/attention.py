@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Model, QuerySet
 
-from triage.models import Bucket, Report
+from triage.models import Bucket
 
-__all__ = ["Waiting", "flagged_buckets", "reports_to_move", "unjudged_buckets"]
+__all__ = ["Waiting", "flagged_buckets", "unjudged_buckets"]
 
 Row = TypeVar("Row", bound=Model)
 _SHOWN = 4
@@ -38,9 +38,3 @@ def unjudged_buckets() -> Waiting[Bucket]:
     return _waiting(
         Bucket.objects.filter(status=Bucket.Status.NEW).order_by("-impact", "-last_seen", "-id")
     )
-
-
-def reports_to_move() -> Waiting[Report]:
-    """Drafts that nobody filed, and fixes that nobody has verified; oldest change first."""
-    statuses = Q(status__in=[Report.Status.DRAFT, Report.Status.FIX_CLAIMED])
-    return _waiting(Report.objects.filter(statuses).order_by("updated_at", "id"))

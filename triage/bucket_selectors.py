@@ -86,7 +86,7 @@ def bucket_page(
         notes=tuple(bucket.notes.filter(deleted_in=None).select_related("author")),
         history=history if whole_history else history[:HISTORY_SHOWN],
         has_more_history=not whole_history and len(history) > HISTORY_SHOWN,
-        reports=tuple(bucket.reports.all()),
+        reports=tuple(bucket.reports.select_related("following")),
         labels=tuple(bucket.labels.all()),
         similar=similar_buckets(bucket),
         family=family_buckets(bucket),

@@ -12,7 +12,7 @@ from django.http import StreamingHttpResponse
 from triage.models import Bucket
 from triage.selectors import buckets_for_lists
 
-__all__ = ["csv_download", "json_download"]
+__all__ = ["csv_download", "harmless", "json_download"]
 
 _EXPORT_PAGE = 500
 
@@ -101,10 +101,10 @@ def _csv_lines(rows: QuerySet[Bucket], site: str) -> Iterator[str]:
     writer = csv.writer(_Echo())
     yield writer.writerow(_EXPORT_COLUMNS)
     for bucket in _pages(rows):
-        yield writer.writerow([_harmless(value) for value in _bucket_data(bucket, site).values()])
+        yield writer.writerow([harmless(value) for value in _bucket_data(bucket, site).values()])
 
 
-def _harmless(value: object) -> object:
+def harmless(value: object) -> object:
     """A text that a spreadsheet would run as a formula begins with an apostrophe."""
     return (
         f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@")) else value

@@ -1,4 +1,4 @@
-"""Pages of reports: the list, one report with its preview, and its way through the tracker."""
+"""Pages of one report: its words with a preview, and its way to the tracker."""
 
 from __future__ import annotations
 
@@ -14,39 +14,25 @@ from triage import reporting
 from triage.forms import LinkForm, ReportForm, ReportMoveForm
 from triage.models import FindingRecord, Report
 from triage.people import person
-from triage.selectors import report_list
 from triage.services import MoveRefusedError
 from triage.trackers import FORMS, FormField
+from triage.upstream_panel import upstream_panel
 
 __all__ = [
     "add_report",
     "edit_report",
     "link_report",
-    "list_reports",
     "move_report",
     "preview_report",
     "show_report",
 ]
 
-_SHOWN = 200
-
 
 def _report(uuid: UUID) -> Report:
     """The one loader: everybody who is logged in may read and write reports."""
     return get_object_or_404(
-        Report.objects.select_related("bucket", "finding", "created_by"), uuid=uuid
+        Report.objects.select_related("bucket", "finding", "created_by", "following"), uuid=uuid
     )
-
-
-@require_safe
-def list_reports(request: HttpRequest) -> HttpResponse:
-    """Reports, by `?status=` where it is one."""
-    status = request.GET.get("status", "")
-    rows = report_list()
-    if status in Report.Status.values:
-        rows = rows.filter(status=status)
-    context = {"reports": rows[:_SHOWN], "statuses": Report.Status.choices, "status": status}
-    return render(request, "triage/reports.html", context)
 
 
 @require_POST
@@ -128,6 +114,7 @@ def _page(
         "moves": reporting.allowed_moves(report.status),
         "parts": list(_parts(report, report.fields)),
         "title": report.title,
+        "upstream": upstream_panel(report),
         "events": report.events.select_related("who").order_by("-created_at", "-id"),
     }
     return render(request, "triage/report.html", context, status=status)

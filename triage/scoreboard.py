@@ -12,14 +12,14 @@ from django.db.models import Count, Q
 
 from triage.models import Bucket, Framework, Report, Symptom
 
-__all__ = ["COLUMNS", "Column", "ScoreRow", "scoreboard", "total"]
+__all__ = ["AGREED", "COLUMNS", "Column", "ScoreRow", "scoreboard", "total"]
 
 _ASIDE = (Bucket.Status.DUPLICATE, Bucket.Status.FALSE_ALARM, Bucket.Status.KNOWN_LIMIT)
 _STANDING = tuple(one for one in Bucket.Status if one not in _ASIDE)
 _SET_ASIDE = Q(status__in=_ASIDE)
 _Reports = Report.Status
 # A maintainer agreed at some time: where it went from there takes nothing back.
-_AGREED = (
+AGREED = (
     _Reports.CONFIRMED,
     _Reports.IN_PROGRESS,
     _Reports.FIX_CLAIMED,
@@ -47,7 +47,7 @@ class Column:
         return urlencode([("status", one) for one in self.statuses])
 
 
-# Every step but the last two is a part of the one before it.
+# Each of the first five is a part of the one before it.
 COLUMNS: tuple[Column, ...] = (
     Column(
         "found", "Found", "no duplicate, no false alarm, no known limit", ~_SET_ASIDE, _STANDING
@@ -69,13 +69,34 @@ COLUMNS: tuple[Column, ...] = (
         "confirmed",
         "Confirmed",
         "a maintainer agreed",
-        ~_SET_ASIDE & Q(reports__status__in=_AGREED),
+        ~_SET_ASIDE & Q(reports__status__in=AGREED),
     ),
     Column(
         "fixed",
         "Fixed",
         "the fix was verified here",
         ~_SET_ASIDE & Q(reports__status=_Reports.FIXED),
+    ),
+    Column(
+        "confirmed_upstream",
+        "Confirmed upstream",
+        "the tracker's own labels or state said so at some time: actionable, high priority, needs "
+        "design, ACCEPTED, work on it, or a fix; see the table of statuses",
+        ~_SET_ASIDE
+        & Q(reports__answers__observed__in=AGREED, reports__answers__is_of_original=False),
+    ),
+    Column(
+        "fix_claimed",
+        "Fix claimed",
+        "upstream said that it is fixed, and a person took that over",
+        ~_SET_ASIDE
+        & Q(reports__status__in=[_Reports.FIX_CLAIMED, _Reports.FIXED, _Reports.REGRESSED]),
+    ),
+    Column(
+        "regressed",
+        "Regressed",
+        "it came back after a fix",
+        ~_SET_ASIDE & Q(reports__status=_Reports.REGRESSED),
     ),
     Column(
         "rejected",

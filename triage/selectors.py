@@ -83,4 +83,4 @@ def sparklines(
 
 def report_list() -> QuerySet[Report]:
     """Reports, newest change first. One query."""
-    return Report.objects.select_related("bucket", "created_by")
+    return Report.objects.select_related("bucket", "created_by", "following")

@@ -6,6 +6,7 @@ from triage import (
     bucket_views,
     diff_views,
     grouping_views,
+    life_views,
     report_views,
     rerun_views,
     submission_views,
@@ -64,6 +65,12 @@ report_urls = [
     path("preview/", report_views.preview_report, name="preview-report"),
     path("link/", report_views.link_report, name="link-report"),
     path("move/", report_views.move_report, name="move-report"),
+    path("upstream/", life_views.show_upstream, name="show-upstream"),
+    path("upstream/ask/", life_views.ask_upstream, name="ask-upstream"),
+    path("upstream/adopt/", life_views.adopt_address, name="adopt-address"),
+    path("upstream/answers.json", life_views.download_answers, name="download-answers"),
+    path("proposal/take-over/", life_views.take_over, name="take-over-report"),
+    path("proposal/keep/", life_views.keep_status, name="keep-report-status"),
 ]
 
 merge_urls = [
@@ -110,6 +117,11 @@ urlpatterns = [
     path(
         "seeds/<str:name>/graph.svg", diff_views.download_seed_picture, name="download-seed-picture"
     ),
-    path("reports/", report_views.list_reports, name="list-reports"),
+    path("reports/", life_views.list_reports, name="list-reports"),
+    path("reports/board/", life_views.show_board, name="show-report-board"),
+    path("reports/board/move/<uuid:uuid>/", life_views.move_card, name="move-report-card"),
+    path("reports/mapping/", life_views.show_mapping, name="show-report-mapping"),
+    path("reports/export.<str:ending>", life_views.export_reports, name="export-reports"),
+    path("scoreboard.<str:ending>", life_views.export_scoreboard, name="export-scoreboard"),
     path("reports/<uuid:uuid>/", include(report_urls)),
 ]

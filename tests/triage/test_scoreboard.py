@@ -30,6 +30,9 @@ def test_each_column_counts_those_that_got_so_far() -> None:
         "reported": 2,
         "confirmed": 2,
         "fixed": 1,
+        "confirmed_upstream": 0,
+        "fix_claimed": 1,
+        "regressed": 0,
         "rejected": 0,
         "set_aside": 0,
     }
