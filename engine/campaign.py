@@ -57,6 +57,10 @@ _LOOKS = 3000
 _LARGEST_WINDOW = 32
 # A chain with room for fewer new nodes than this starts again from its seed.
 _ROOM = 6
+# Rows that are drawn for a choice, and candidates of each: several hundred to choose from, at
+# a cost that does not grow with the pool.
+_ROWS = 48
+_OF_A_ROW = 16
 # Rounds without a novel event or a failure after which a chain starts again.
 _QUIET = 15
 
@@ -171,7 +175,7 @@ class Campaign:
     def events(self) -> Iterator[Event]:
         """Rounds until those asked for are done."""
         options, began = self.options, monotonic()
-        candidates = len(self._candidates(self.chain.case, np.random.default_rng(0)))
+        candidates = len(self._candidates(None, np.random.default_rng(0)))
         if not candidates:
             raise BadInput(
                 f"operators of a campaign of {options.seed}",
@@ -240,15 +244,19 @@ class Campaign:
         )
 
     # ------------------------------------------------------------------------------ selection
-    def _candidates(self, case: Case, rng: np.random.Generator) -> Candidates:
+    def _candidates(self, attempt: _Attempt | None, rng: np.random.Generator) -> Candidates:
+        """Candidates of the chain's graph, or of a mutant of this round near what it changed."""
+        chain = self.chain
         return Candidates(
-            case,
-            self.chain.facts,
+            attempt.case if attempt else chain.case,
             pool=self.options.pool,
             ops=self.options.ops,
             counts=self.counts,
-            limit=32,
+            limit=_OF_A_ROW,
+            rows=_ROWS,
             rng=rng,
+            flow=chain.flow_of(attempt.case, attempt.changed) if attempt else chain.flow,
+            near=attempt.window.graph.types.keys() if attempt else None,
         )
 
     def _attempt(self, rng: np.random.Generator, rejected: _Refusals) -> _Attempt | None:
@@ -268,7 +276,7 @@ class Campaign:
         """One more mutation. Select, then filter, lazily: the best candidate that fits."""
         case = attempt.case if attempt else self.chain.case
         near = set(attempt.window.graph.types) if attempt else None
-        candidates = self._candidates(case, rng)
+        candidates = self._candidates(attempt, rng)
         contexts = (
             candidates.contexts()
             if self.policy.is_contextual

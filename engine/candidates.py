@@ -18,6 +18,7 @@ from engine.errors import ConstraintViolated
 from engine.ir.case import Case
 from engine.ir.graph import Graph
 from engine.ir.types import Dense
+from engine.mutators.sites import Pattern
 from engine.mutators.spec import Mutator, Site, pool_variants
 from engine.tfg import Fact, FlowGraph
 
@@ -96,6 +97,9 @@ class Candidates:
 
     `limit`: at most so many candidates of each row are numbered, drawn by `rng`: scoring stays
     cheap, and a row of many variants or sites does not crowd out others. None numbers them all.
+    `rows`: at most so many rows that have a site, drawn uniformly by `rng`; None takes them all.
+    `near`: with a limit, only sites among these values. `flow`: the flow graph of the case, where
+    it is kept from round to round, instead of `facts`.
     `ops`: only candidates that involve one of these operators: at the site (a node of it, or the
     producer or a reader of the edge that it touches), or named by the variant, which brings it in.
     """
@@ -109,15 +113,20 @@ class Candidates:
         ops: Collection[str] = (),
         counts: Counts | None = None,
         limit: int | None = None,
+        rows: int | None = None,
         rng: np.random.Generator | None = None,
+        flow: FlowGraph | None = None,
+        near: Collection[str] | None = None,
     ) -> None:
         self.case = case
-        self.flow = FlowGraph(case.graph, facts)
+        self.flow = FlowGraph(case.graph, facts) if flow is None else flow
         self.counts = counts or Counts()
         self.variants = pool_variants(pool)
         self._ops = frozenset(ops)
-        self._limit, self._rng = limit, rng
+        self._near = near
+        self._limit, self._wanted, self._rng = limit, rows, rng
         self._found: dict[str, tuple[Site, ...]] = {}
+        self._of_values: dict[str, list[float]] = {}
 
     # ---------------------------------------------------------------- numbering
     def __len__(self) -> int:
@@ -143,18 +152,34 @@ class Candidates:
         for row, variant in self.variants:
             variants.setdefault(row.name, []).append(variant)
             rows[row.name] = row
-        return tuple(
-            block
-            for name, row in rows.items()
-            for block in self._numbered(row, variants[name])
-            if block.sites
-        )
+        found: list[_Block] = []
+        taken = 0
+        for name in self._drawn(tuple(rows)):
+            if self._wanted is not None and taken >= self._wanted:
+                break
+            blocks = [one for one in self._numbered(rows[name], variants[name]) if one.sites]
+            taken += bool(blocks)
+            found += blocks
+        return tuple(found)
+
+    def _drawn(self, names: tuple[str, ...]) -> Iterable[str]:
+        """The rows in the order in which they are looked at."""
+        if self._wanted is None or self._rng is None:
+            return names
+        return (names[at] for at in self._rng.permutation(len(names)))
 
     def _numbered(self, row: Mutator, variants: Sequence[str]) -> Iterator[_Block]:
         """The row's candidates that are numbered: all, or `limit` of them drawn uniformly."""
-        sites = [self._involved(row, variant) for variant in variants]
+        if self._limit is None or self._rng is None:
+            yield from (_Block(row, one, self._involved(row, one)) for one in variants)
+            return
+        if isinstance(row.sites, Pattern) and not self._ops:
+            few = row.sites.drawn(self.case, self._rng, self._limit, near=self._near)
+            sites = [few] * len(variants)
+        else:
+            sites = [self._involved(row, variant) for variant in variants]
         ends = list(itertools.accumulate(len(one) for one in sites))
-        if self._limit is None or self._rng is None or ends[-1] <= self._limit:
+        if ends[-1] <= self._limit:
             yield from (_Block(row, *one) for one in zip(variants, sites, strict=True))
             return
         drawn: dict[int, list[Site]] = {}
@@ -206,10 +231,13 @@ class Candidates:
         names = list(rows)
         while names:
             name = names.pop(int(rng.integers(len(names))))
-            row, variant = rows[name][int(rng.integers(len(rows[name])))]
-            sites = self._involved(row, variant)
-            if sites:
-                return Candidate(row, variant, sites[int(rng.integers(len(sites)))])
+            for at in rng.permutation(len(rows[name])).tolist():
+                row, variant = rows[name][at]
+                sites = self._involved(row, variant)
+                if sites:
+                    return Candidate(row, variant, sites[int(rng.integers(len(sites)))])
+                if not self._ops:
+                    break
         raise ConstraintViolated("no mutator has a site in this case")
 
     def sample(self, rng: np.random.Generator) -> Candidate:
@@ -223,9 +251,13 @@ class Candidates:
 
     def contexts(self) -> Floats:
         """Features of every numbered candidate, [n, 7], each about in [0, 1]; see `FEATURES`."""
+        return self._contexts
+
+    @cached_property
+    def _contexts(self) -> Floats:
         if not self._blocks:
             return np.zeros((0, len(FEATURES)))
-        known: dict[tuple[str, str, tuple[str, ...]], Floats] = {}
+        known: dict[tuple[str, str, tuple[str, ...]], list[float]] = {}
         rows = []
         for block in self._blocks:
             row = np.array([self._known_features(site, known) for site in block.sites])
@@ -235,27 +267,32 @@ class Candidates:
         return np.vstack(rows)
 
     def _known_features(
-        self, site: Site, known: dict[tuple[str, str, tuple[str, ...]], Floats]
-    ) -> Floats:
+        self, site: Site, known: dict[tuple[str, str, tuple[str, ...]], list[float]]
+    ) -> list[float]:
         key = (site.value, site.consumer, site.nodes)
         if key not in known:
             known[key] = self._site_features(site)
         return known[key]
 
-    def _site_features(self, site: Site) -> Floats:
+    def _site_features(self, site: Site) -> list[float]:
         value = site.value or (site.nodes[-1] if site.nodes else "")
-        graph, total = self.case.graph, max(len(self.case.graph.nodes), 1)
-        return np.array(
-            [
-                novelty(self.counts.sites, _site_elements(graph, site)),
-                novelty(self.counts.states, _state_elements(self.flow, value)),
-                0.0,
-                self._reach.get(value, 0) / total,
-                self._gradient(value),
-                self._cost(value),
-                (graph.position.get(value, -1) + 1) / total,
-            ]
+        if value not in self._of_values:
+            self._of_values[value] = self._value_features(value)
+        return [novelty(self.counts.sites, _site_elements(self.case.graph, site))] + (
+            self._of_values[value]
         )
+
+    def _value_features(self, value: str) -> list[float]:
+        """Those after the first; the mutator's novelty is left at nought."""
+        graph, total = self.case.graph, max(len(self.case.graph.nodes), 1)
+        return [
+            novelty(self.counts.states, _state_elements(self.flow, value)),
+            0.0,
+            self._reach.get(value, 0) / total,
+            self._gradient(value),
+            self._cost(value),
+            (graph.position.get(value, -1) + 1) / total,
+        ]
 
     @cached_property
     def _reach(self) -> Mapping[str, int]:
@@ -288,7 +325,7 @@ class Candidates:
         value = site.value or (site.nodes[-1] if site.nodes else "")
         return (
             _site_elements(self.case.graph, site),
-            _state_elements(self.flow, value),
+            list(_state_elements(self.flow, value)),
             _mutator_elements(candidate.mutator, candidate.variant),
         )
 
@@ -320,20 +357,9 @@ def _site_elements(graph: Graph, site: Site) -> list[str]:
     return found
 
 
-def _state_elements(flow: FlowGraph, value: str) -> list[str]:
-    """The state of the tensor at the site: dtype, rank, layout, magnitude, gradient, view."""
-    if not value:
-        return []
-    facts = flow.facts(value)
-    rank = None if facts.shape is None else len(facts.shape)
-    return [
-        f"dtype {facts.dtype}",
-        f"rank {rank}",
-        f"layout {facts.layout}",
-        f"magnitude {facts.magnitude}",
-        f"requires_grad {facts.requires_grad}",
-        f"view {facts.is_view}",
-    ]
+def _state_elements(flow: FlowGraph, value: str) -> Sequence[str]:
+    """The state of the tensor at the site."""
+    return flow.facts(value).state if value else ()
 
 
 def candidates(
@@ -344,7 +370,10 @@ def candidates(
     ops: Collection[str] = (),
     counts: Counts | None = None,
     limit: int | None = None,
+    rows: int | None = None,
     rng: np.random.Generator | None = None,
 ) -> Candidates:
     """The candidates of a case; see `Candidates`."""
-    return Candidates(case, facts, pool=pool, ops=ops, counts=counts, limit=limit, rng=rng)
+    return Candidates(
+        case, facts, pool=pool, ops=ops, counts=counts, limit=limit, rows=rows, rng=rng
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from engine.errors import ConstraintViolated, EngineError
 from engine.executors.lowering import has_form
@@ -20,6 +21,7 @@ from engine.ir.graph import Graph, StoredBlob
 from engine.ir.window import alias_root, closure, cut, neighbourhood
 from engine.mutators.spec import Site
 from engine.ops.spec import FRAMEWORKS
+from engine.tfg import FlowGraph
 
 __all__ = ["Chain", "IllegalMutant", "closed", "stale"]
 
@@ -36,7 +38,7 @@ class Chain:
     """A graph with the value and the facts of every edge, and the mutations that led to it.
 
     `steps`: the newest of those mutations as windows, see `engine.steps`. `blobs`: those of the
-    seed, where it is a file that has some.
+    seed, where it is a file that has some. `known`: the flow graph, where its parent's was updated.
     """
 
     case: Case
@@ -45,6 +47,17 @@ class Chain:
     lineage: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
     blobs: Mapping[str, Array] = field(default_factory=dict)
+    known: FlowGraph | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def flow(self) -> FlowGraph:
+        """The Tensor Flow Graph: what was worked out of the parent's is kept outside the cone."""
+        return self.known or FlowGraph(self.case.graph, self.facts)
+
+    def flow_of(self, case: Case, changed: tuple[str, ...]) -> FlowGraph:
+        """The flow graph of a mutant that was not run: of its cone the types alone are known."""
+        dirty = stale(self.case.graph, case.graph, changed)
+        return self.flow.update(case.graph, {}, dirty)
 
     @classmethod
     def profiled(
@@ -81,7 +94,10 @@ class Chain:
         facts = {name: one for name, one in self.facts.items() if name in clean}
         made = cone.graph.by_name.keys() | graph.input_by_name.keys()
         facts |= {name: one for name, one in fresh.items() if name in made}
-        return Chain(case, _arrays(facts), facts, lineage, steps, self.blobs)
+        flow = self.flow.update(
+            graph, {name: facts[name] for name in dirty if name in facts}, dirty
+        )
+        return Chain(case, _arrays(facts), facts, lineage, steps, self.blobs, flow)
 
     def windowed(
         self, case: Case, changed: tuple[str, ...], site: Site, *, limit: int, modes: Sequence[str]

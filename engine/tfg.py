@@ -77,6 +77,19 @@ class EdgeFacts:
     summary: Mapping[str, float] = field(default_factory=dict)
     is_profiled: bool = False
 
+    @cached_property
+    def state(self) -> tuple[str, ...]:
+        """What makes the tensor's state: dtype, rank, layout, magnitude, gradient, view."""
+        rank = None if self.shape is None else len(self.shape)
+        return (
+            f"dtype {self.dtype}",
+            f"rank {rank}",
+            f"layout {self.layout}",
+            f"magnitude {self.magnitude}",
+            f"requires_grad {self.requires_grad}",
+            f"view {self.is_view}",
+        )
+
 
 @dataclass(frozen=True)
 class Requirement:

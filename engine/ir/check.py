@@ -18,6 +18,10 @@ __all__ = ["LAYOUTS", "check", "fault"]
 LAYOUTS = ("contiguous", "channels_last", "transposed", "strided", "offset", "expanded")
 MOST_LITERAL_VALUES = 64
 
+# Kept with a node or an input once it is known to be well formed in itself: both are immutable, and
+# a mutant shares all but a few with its parent.
+_SOUND = "_sound"
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -71,8 +75,10 @@ def _check_inputs(graph: Graph) -> None:
         if given.name in seen:
             raise fault(graph, given.name, f"{given.name} is defined twice")
         seen.add(given.name)
-        for message in _input_faults(given):
-            raise fault(graph, given.name, f"{given.name}: {message}")
+        if _SOUND not in given.__dict__:
+            for message in _input_faults(given):
+                raise fault(graph, given.name, f"{given.name}: {message}")
+            given.__dict__[_SOUND] = True
         if given.alias:
             first = groups.setdefault(given.alias, given)
             if not _may_alias(first.type, given.type):
@@ -157,8 +163,10 @@ def _check_nodes(graph: Graph) -> None:
         if node.name in defined:
             raise fault(graph, node.name, f"{node.name} is defined twice")
         _check_uses(graph, node, defined, consumed)
-        for message in _node_faults(node):
-            raise fault(graph, node.name, f"{node.name}: {message}")
+        if _SOUND not in node.__dict__:
+            for message in _node_faults(node):
+                raise fault(graph, node.name, f"{node.name}: {message}")
+            node.__dict__[_SOUND] = True
         for region in node.regions:
             _check_region(graph, node, region, defined)
         if node.writes is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import ml_dtypes
@@ -64,7 +66,7 @@ class Dense:
     def rank(self) -> int:
         return len(self.shape)
 
-    @property
+    @cached_property
     def is_static(self) -> bool:
         return not any(isinstance(extent, Dynamic) for extent in self.shape)
 
@@ -75,15 +77,15 @@ class Dense:
             raise ValueError(f"{self} has a dynamic extent where a concrete shape is needed")
         return tuple(extent for extent in self.shape if isinstance(extent, int))
 
-    @property
+    @cached_property
     def bounds(self) -> tuple[int, ...]:
         """The shape with dynamic extents replaced by their bounds."""
         return tuple(extent_bound(extent) for extent in self.shape)
 
-    @property
+    @cached_property
     def elements(self) -> int:
         """Number of elements, at most."""
-        return int(np.prod(self.bounds, dtype=np.int64))
+        return math.prod(self.bounds)
 
 
 @dataclass(frozen=True)

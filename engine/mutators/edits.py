@@ -43,8 +43,21 @@ def forms_of(
     """
     if node.op == ITEM:
         return {}
-    spec = OPS[node.op]
     given = tuple(None if one is None else types[one] for one in node.operands)
+    held = tuple(one in inputs for one in node.operands)
+    # A node is the same object in most graphs of a chain, mostly at operands of the same types.
+    memory = node.__dict__.get("_forms")
+    if memory is None or memory[0] != given or memory[1] != held:
+        memory = (given, held, _all_forms(node, given, inputs))
+        node.__dict__["_forms"] = memory
+    found: dict[str, tuple[str, ...]] = memory[2]
+    return found
+
+
+def _all_forms(
+    node: Node, given: tuple[Type | None, ...], inputs: Collection[str]
+) -> dict[str, tuple[str, ...]]:
+    spec = OPS[node.op]
     holding = _holding(node.op, given, node.attrs)
     bound = bind(spec, node.operands)
     return {

@@ -5,17 +5,22 @@ A pattern is worked out once for a graph and kept with it, since many rows share
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import TypeAlias, TypeVar, cast
+import bisect
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar, cast
+
+import numpy as np
 
 from engine.ir.case import Case
 from engine.ir.graph import Graph, Input, Node
-from engine.ir.types import Dense, is_float, is_integer
+from engine.ir.types import Dense, Type, is_float, is_integer
 from engine.mutators.edits import forms_of
 from engine.mutators.spec import Site, Sites
 from engine.ops.spec import OPS, OpSpec
 
 __all__ = [
+    "Pattern",
     "chains",
     "dense_of",
     "form_sites",
@@ -32,6 +37,7 @@ __all__ = [
 ]
 
 _Made = TypeVar("_Made")
+_Place = TypeVar("_Place")
 ValueTest: TypeAlias = "Callable[[Dense], bool]"
 NodeTest: TypeAlias = "Callable[[Graph, Node], bool]"
 
@@ -44,14 +50,53 @@ def kept(graph: Graph, key: object, make: Callable[[], _Made]) -> _Made:
     return memory[key]
 
 
-def _sites(find: Callable[[Case], Iterator[Site]]) -> Sites:
-    """Sites that are kept with the graph; the pattern must not depend on the plan."""
-    key = object()
+@dataclass(frozen=True, eq=False)
+class Pattern(Generic[_Place]):
+    """Sites that are found place by place; the pattern must not depend on the plan.
 
-    def sites(case: Case) -> Iterator[Site]:
-        yield from kept(case.graph, key, lambda: tuple(find(case)))
+    `places`: of a graph, in order. `at`: the sites at a place.
+    """
 
-    return sites
+    places: Callable[[Graph], Sequence[_Place]]
+    at: Callable[[Graph, _Place], Iterator[Site]]
+
+    def __call__(self, case: Case) -> Iterator[Site]:
+        """Every site, in order; worked out once for a graph."""
+        yield from kept(case.graph, self, lambda: tuple(self._found(case.graph)))
+
+    def _found(self, graph: Graph) -> Iterator[Site]:
+        for place in self.places(graph):
+            yield from self.at(graph, place)
+
+    def drawn(
+        self,
+        case: Case,
+        rng: np.random.Generator,
+        most: int,
+        *,
+        near: Collection[str] | None = None,
+    ) -> tuple[Site, ...]:
+        """At most so many sites, those of places in random order: a large graph is not searched.
+
+        `near`: values among which the place must be.
+        """
+        places = self.places(case.graph)
+        if near is not None:
+            places = [one for one in places if _name_of(one) in near]
+        found: list[Site] = []
+        for place in rng.permutation(len(places)).tolist():
+            found += self.at(case.graph, places[place])
+            if len(found) >= most:
+                break
+        return tuple(found[:most])
+
+
+def _name_of(place: object) -> str:
+    """The value that a place is about: a node, an input, or a tuple that begins with its name."""
+    if isinstance(place, Node | Input):
+        return place.name
+    assert isinstance(place, tuple), place
+    return str(place[0])
 
 
 # ---------------------------------------------------------------------------- reading
@@ -106,12 +151,12 @@ def values(
 ) -> Sites:
     """Live dense values: graph inputs of these roles, and what nodes compute."""
 
-    def find(case: Case) -> Iterator[Site]:
-        for name, type_, role in kept(case.graph, "values", lambda: tuple(_values(case.graph))):
-            if (role in roles if role else computed) and test(type_):
-                yield Site(value=name) if role else _site_at(case.graph, name)
+    def at(graph: Graph, place: tuple[str, Dense, str]) -> Iterator[Site]:
+        name, type_, role = place
+        if (role in roles if role else computed) and test(type_):
+            yield Site(value=name) if role else _site_at(graph, name)
 
-    return _sites(find)
+    return Pattern(lambda graph: kept(graph, "values", lambda: tuple(_values(graph))), at)
 
 
 def _values(graph: Graph) -> Iterator[tuple[str, Dense, str]]:
@@ -127,28 +172,25 @@ def _values(graph: Graph) -> Iterator[tuple[str, Dense, str]]:
 def uses(test: ValueTest = is_floating, where: NodeTest = everywhere) -> Sites:
     """Single uses: one value at one operand slot of one live consumer."""
 
-    def find(case: Case) -> Iterator[Site]:
-        graph = case.graph
-        for node in _nodes_of(graph, None):
-            if not where(graph, node):
-                continue
-            for slot, name in enumerate(node.operands):
-                type_ = None if name is None else dense_of(graph, name)
-                if name is not None and type_ is not None and test(type_):
-                    yield Site(nodes=(node.name,), value=name, consumer=node.name, slot=slot)
+    def at(graph: Graph, node: Node) -> Iterator[Site]:
+        if not where(graph, node):
+            return
+        for slot, name in enumerate(node.operands):
+            type_ = None if name is None else dense_of(graph, name)
+            if name is not None and type_ is not None and test(type_):
+                yield Site(nodes=(node.name,), value=name, consumer=node.name, slot=slot)
 
-    return _sites(find)
+    return Pattern(lambda graph: _nodes_of(graph, None), at)
 
 
 def inputs(where: Callable[[Input], bool]) -> Sites:
     """Graph inputs that something reads."""
 
-    def find(case: Case) -> Iterator[Site]:
-        for given in case.graph.inputs:
-            if where(given) and is_live(case.graph, given.name):
-                yield Site(value=given.name)
+    def at(graph: Graph, given: Input) -> Iterator[Site]:
+        if where(given) and is_live(graph, given.name):
+            yield Site(value=given.name)
 
-    return _sites(find)
+    return Pattern(lambda graph: graph.inputs, at)
 
 
 # ---------------------------------------------------------------------------- nodes
@@ -157,12 +199,13 @@ def nodes(
 ) -> Sites:
     """Live nodes, of these operators where they are given; `value` is the node's result."""
 
-    def find(case: Case) -> Iterator[Site]:
-        for node in _nodes_of(case.graph, ops):
-            if where(case.graph, node):
-                yield _site_at(case.graph, node.name)
+    wanted = None if ops is None else frozenset(ops)
 
-    return _sites(find)
+    def at(graph: Graph, node: Node) -> Iterator[Site]:
+        if where(graph, node):
+            yield _site_at(graph, node.name)
+
+    return Pattern(lambda graph: _nodes_of(graph, wanted), at)
 
 
 def _site_at(graph: Graph, name: str) -> Site:
@@ -173,20 +216,29 @@ def _site_at(graph: Graph, name: str) -> Site:
     return made[name]
 
 
-def _nodes_of(graph: Graph, ops: Collection[str] | None) -> Iterable[Node]:
+def _nodes_of(graph: Graph, ops: frozenset[str] | None) -> Sequence[Node]:
     """Live nodes in order, looked up by operator."""
-    by_op = kept(graph, "by_op", lambda: _by_op(graph))
     if ops is None:
-        return (node for node in graph.nodes if is_live(graph, node.name))
+        return kept(graph, "live nodes", lambda: _live_nodes(graph))
+    by_op = kept(graph, "by_op", lambda: _by_op(graph))
+    return kept(graph, ops, lambda: _listed(graph, by_op, ops)) if by_op.keys() & ops else ()
+
+
+def _live_nodes(graph: Graph) -> tuple[Node, ...]:
+    return tuple(node for node in graph.nodes if is_live(graph, node.name))
+
+
+def _listed(
+    graph: Graph, by_op: Mapping[str, tuple[Node, ...]], ops: Collection[str]
+) -> tuple[Node, ...]:
     found = [node for op in by_op.keys() & ops for node in by_op[op]]
-    return sorted(found, key=lambda node: graph.position[node.name])
+    return tuple(sorted(found, key=lambda node: graph.position[node.name]))
 
 
 def _by_op(graph: Graph) -> Mapping[str, tuple[Node, ...]]:
     found: dict[str, list[Node]] = {}
-    for node in graph.nodes:
-        if is_live(graph, node.name):
-            found.setdefault(node.op, []).append(node)
+    for node in _nodes_of(graph, None):
+        found.setdefault(node.op, []).append(node)
     return {op: tuple(several) for op, several in found.items()}
 
 
@@ -203,14 +255,14 @@ def tagged(*tags: str) -> NodeTest:
 def chains(*ops: str) -> Sites:
     """Straight lines of nodes with these operators, each read by the next alone."""
 
-    def find(case: Case) -> Iterator[Site]:
-        graph = case.graph
-        for last in _nodes_of(graph, {ops[-1]}):
-            line = _line(graph, last, ops)
-            if line:
-                yield Site(nodes=line, value=last.name)
+    ends = frozenset({ops[-1]})
 
-    return _sites(find)
+    def at(graph: Graph, last: Node) -> Iterator[Site]:
+        line = _line(graph, last, ops)
+        if line:
+            yield Site(nodes=line, value=last.name)
+
+    return Pattern(lambda graph: _nodes_of(graph, ends), at)
 
 
 def _line(graph: Graph, last: Node, ops: tuple[str, ...]) -> tuple[str, ...]:
@@ -232,29 +284,39 @@ def same_type_pairs(*, near: int = 4) -> Sites:
     `detail` names the other value.
     """
 
-    def find(case: Case) -> Iterator[Site]:
-        graph = case.graph
-        older: dict[object, list[str]] = {}
-        for given in graph.inputs:
-            if given.role == "input" and is_live(graph, given.name):
-                older.setdefault(given.type, []).append(given.name)
-        for node in graph.nodes:
-            if is_live(graph, node.name) and node.writes is None:
-                yield from _others(graph, node, older, near)
-            older.setdefault(node.type, []).append(node.name)
+    def at(graph: Graph, node: Node) -> Iterator[Site]:
+        if node.writes is not None:
+            return
+        older = kept(graph, "by type", lambda: _by_type(graph))
+        for slot, name in enumerate(node.operands):
+            if name is None or name not in graph.by_name:
+                continue
+            places, names = older[graph.types[name]]
+            end = bisect.bisect_left(places, graph.position[node.name])
+            for other in names[max(end - near, 0) : end]:
+                if other != name and other not in _stale(graph):
+                    yield Site((node.name,), name, node.name, slot, (("other", other),))
 
-    return _sites(find)
+    return Pattern(lambda graph: _nodes_of(graph, None), at)
 
 
-def _others(
-    graph: Graph, node: Node, older: Mapping[object, list[str]], near: int
-) -> Iterator[Site]:
-    for slot, name in enumerate(node.operands):
-        if name is None or name not in graph.by_name:
-            continue
-        for other in older.get(graph.types[name], [])[-near:]:
-            if other != name and other not in _stale(graph):
-                yield Site((node.name,), name, node.name, slot, (("other", other),))
+def _by_type(graph: Graph) -> Mapping[Type, tuple[list[int], list[str]]]:
+    """Type -> places and names of live inputs, before all nodes, and of nodes, in order."""
+    found: dict[Type, tuple[list[int], list[str]]] = {}
+    for given in graph.inputs:
+        if given.role == "input" and is_live(graph, given.name):
+            _note(found, given.type, -1, given.name)
+    for place, node in enumerate(graph.nodes):
+        _note(found, node.type, place, node.name)
+    return found
+
+
+def _note(
+    found: dict[Type, tuple[list[int], list[str]]], type_: Type, place: int, name: str
+) -> None:
+    places, names = found.setdefault(type_, ([], []))
+    places.append(place)
+    names.append(name)
 
 
 def once(test: Callable[[Case], bool] = lambda case: True) -> Sites:
@@ -271,31 +333,42 @@ def once(test: Callable[[Case], bool] = lambda case: True) -> Sites:
 def form_sites(framework: str, kind: str) -> Sites:
     """Nodes whose call may be written in another form of this kind ("method", "keyword", ...)."""
 
-    def find(case: Case) -> Iterator[Site]:
-        for name, form in _forms(case.graph).get((framework, kind), ()):
-            yield Site((name,), name, detail=(("form", form),))
+    def places(graph: Graph) -> Sequence[tuple[str, str]]:
+        index = kept(graph, "forms", lambda: _form_index(graph))
+        return index.get((framework, kind), ())
 
-    return _sites(find)
+    def at(graph: Graph, place: tuple[str, str]) -> Iterator[Site]:
+        name, form = place
+        yield Site((name,), name, detail=(("form", form),))
+
+    return Pattern(places, at)
+
+
+def _form_index(graph: Graph) -> Mapping[tuple[str, str], list[tuple[str, str]]]:
+    """(framework, kind) -> (node, form) for every form that holds and is not the one in use."""
+    held = graph.input_by_name.keys()
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for node in _nodes_of(graph, None):
+        names = forms_of(node, graph.types, held)
+        memory = node.__dict__.get("_others")
+        if memory is None or memory[0] is not names:
+            memory = node.__dict__["_others"] = (names, tuple(_other_forms(node, names)))
+        for key, form in memory[1]:
+            found.setdefault(key, []).append((node.name, form))
+    return found
+
+
+def _other_forms(
+    node: Node, names: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[tuple[str, str], str]]:
+    for framework, forms in names.items():
+        current = node.form(framework)
+        current = current if current in forms else (forms[0] if forms else "")
+        for form in forms:
+            if form != current:
+                yield (framework, form_kind(form)), form
 
 
 def form_kind(form: str) -> str:
     """The kind of a form name: "method" of "method_dim"."""
     return form.partition("_")[0]
-
-
-def _forms(graph: Graph) -> Mapping[tuple[str, str], list[tuple[str, str]]]:
-    """(framework, kind) -> (node, form) for every form that holds and is not the one in use."""
-    return kept(graph, "forms", lambda: _all_forms(graph))
-
-
-def _all_forms(graph: Graph) -> Mapping[tuple[str, str], list[tuple[str, str]]]:
-    held = graph.input_by_name.keys()
-    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for node in _nodes_of(graph, None):
-        for framework, names in forms_of(node, graph.types, held).items():
-            current = node.form(framework)
-            current = current if current in names else (names[0] if names else "")
-            for name in names:
-                if name != current:
-                    found.setdefault((framework, form_kind(name)), []).append((node.name, name))
-    return found
