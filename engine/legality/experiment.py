@@ -82,7 +82,7 @@ class Experiment:
 
         A row comes a second time where a finding explains what it raised.
         """
-        bench = Bench(pool, MODES)
+        bench = Bench(pool, (*MODES, _GRAPH))
         for at, seed in enumerate(self.seeds):
             numbers = range(at, self.candidates, len(self.seeds))
             if not numbers:
