@@ -18,8 +18,8 @@ import pytest
 from engine.executors.lowering import lower
 from engine.ir.case import Case
 from engine.ir.values import materialise
-from engine.seeds import SEEDS, load_seed
 from engine.making import STRIP
+from engine.seeds import SEEDS, load_seed
 
 torch = pytest.importorskip("torch", reason="torch is not installed here")
 pytest.importorskip("transformers", reason="transformers, which defines the models, is missing")
