@@ -311,6 +311,18 @@ def test_compile_error_of_mindspore_names_its_node(run: Run) -> None:
     assert found.failure.node == "L5"
 
 
+def test_compile_error_that_shows_another_line_blames_the_kernel_that_it_names(run: Run) -> None:
+    source = (
+        HEAD["mindspore-graph"]
+        + "def forward(x):\n    v0 = ops.abs(x)\n    v1 = ops.csr_mul(v0.to_csr(), x).to_dense()\n"
+        "    v2 = ops.neg(v1)\n    return v2\n"
+    )
+    found = run("mindspore-graph", source)
+    assert found.failure is not None
+    assert "op[CSRMul]" in found.failure.message
+    assert found.failure.node == "L5"
+
+
 # ----------------------------------------------------------------------------------- recording
 RECORDED = """
 def forward(x):

@@ -237,6 +237,18 @@ def compiled_in(error: BaseException) -> bool:
 
 def _node(run: Run, error: BaseException, text: str) -> str:
     path = run.request["path"]
+    lines: Mapping[str, str] = run.request["lines"]
+    # The kernel that MindSpore names is right where the place that it shows is another node's.
+    kernel = re.search(r"\bop ?\[(\w+)\]", str(error))
+    if kernel:
+        wanted = kernel[1].lower()
+        called = {
+            node
+            for number, node in lines.items()
+            if f"{wanted}(" in linecache.getline(path, int(number)).lower().replace("_", "")
+        }
+        if len(called) == 1:
+            return called.pop()
     places = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
@@ -247,7 +259,6 @@ def _node(run: Run, error: BaseException, text: str) -> str:
     # MindSpore shows where the kernel was asked for, innermost first, before where the graph's
     # other nodes come from.
     stack = text.partition("- The Function Call Stack:")[2].partition("\n\n---")[0]
-    lines: Mapping[str, str] = run.request["lines"]
     for place in (*_said(path, stack), *reversed(places)):
         if str(place) in lines:
             return lines[str(place)]
