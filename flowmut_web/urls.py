@@ -21,6 +21,7 @@ from flowmut_web.views import health
 from triage.api import (
     BisectionView,
     BucketViewSet,
+    DraftTemplateViewSet,
     FindingViewSet,
     FollowUpView,
     MatrixView,
@@ -63,6 +64,7 @@ router.register("environments", EnvironmentViewSet, "environment")
 router.register("buckets", BucketViewSet, "bucket")
 router.register("findings", FindingViewSet, "finding")
 router.register("reports", ReportViewSet, "report")
+router.register("templates", DraftTemplateViewSet, "template")
 router.register("reruns", RerunViewSet, "rerun")
 router.register("submissions", SubmissionViewSet, "submission")
 router.register("suppressions", SuppressionViewSet, "suppression")

@@ -11,9 +11,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from triage import reporting
+from triage.drafting.rendering import TemplateFaultError
 from triage.forms import LinkForm, ReportForm, ReportMoveForm
 from triage.models import FindingRecord, Report
 from triage.people import person
+from triage.report_selectors import filing_context, find_report, lint_panel
 from triage.services import MoveRefusedError
 from triage.trackers import FORMS, FormField
 from triage.upstream_panel import upstream_panel
@@ -28,30 +30,27 @@ __all__ = [
 ]
 
 
-def _report(uuid: UUID) -> Report:
-    """The one loader: everybody who is logged in may read and write reports."""
-    return get_object_or_404(
-        Report.objects.select_related("bucket", "finding", "created_by", "following"), uuid=uuid
-    )
-
-
 @require_POST
 def add_report(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """Draft one from a finding."""
     record = get_object_or_404(FindingRecord.objects.select_related("bucket"), uuid=uuid)
-    report = reporting.draft_report(record, who=person(request))
+    try:
+        report = reporting.draft_report(record, who=person(request))
+    except TemplateFaultError as fault:
+        messages.error(request, f"The templates cannot be filled in from this finding: {fault}")
+        return redirect(record)
     messages.success(request, "Drafted. Read it as its maintainer would before you file it.")
     return redirect(report)
 
 
 @require_safe
 def show_report(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    return _page(request, _report(uuid))
+    return _page(request, find_report(uuid))
 
 
 @require_POST
 def edit_report(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    report = _report(uuid)
+    report = find_report(uuid)
     form = ReportForm(report, request.POST)
     if not form.is_valid():
         return _page(request, report, form=form, status=422)
@@ -65,7 +64,7 @@ def edit_report(request: HttpRequest, uuid: UUID) -> HttpResponse:
 @require_POST
 def preview_report(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """What the fields would look like on the tracker; nothing is saved."""
-    report = _report(uuid)
+    report = find_report(uuid)
     form = ReportForm(report, request.POST)
     form.is_valid()
     texts = {field.key: request.POST.get(field.key, "") for field in FORMS[report.form].fields}
@@ -75,18 +74,20 @@ def preview_report(request: HttpRequest, uuid: UUID) -> HttpResponse:
 
 @require_POST
 def link_report(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    report = _report(uuid)
+    report = find_report(uuid)
     form = LinkForm(report, request.POST)
     if not form.is_valid():
         return _page(request, report, link_form=form, status=422)
-    reporting.link_report(report, url=form.cleaned_data["url"], who=person(request))
+    panel = lint_panel(report)
+    said = f"Linter: {panel.lint.sentence}."[:500] if panel.lint and not report.upstream_url else ""
+    reporting.link_report(report, url=form.cleaned_data["url"], who=person(request), why=said)
     messages.success(request, "Linked.")
     return redirect(report)
 
 
 @require_POST
 def move_report(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    report = _report(uuid)
+    report = find_report(uuid)
     form = ReportMoveForm(request.POST)
     if form.is_valid():
         try:
@@ -115,6 +116,7 @@ def _page(
         "parts": list(_parts(report, report.fields)),
         "title": report.title,
         "upstream": upstream_panel(report),
+        **filing_context(report, who=person(request)),
         "events": report.events.select_related("who").order_by("-created_at", "-id"),
     }
     return render(request, "triage/report.html", context, status=status)

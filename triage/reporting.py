@@ -101,10 +101,13 @@ def edit_report(report: Report, *, title: str, fields: Mapping[str, str], who: U
 
 
 @transaction.atomic
-def link_report(report: Report, *, url: str, who: User) -> Report:
+def link_report(
+    report: Report, *, url: str, who: User, kind: str = "linked", why: str = ""
+) -> Report:
     """Say where a person filed it. A draft becomes reported, and its bucket too.
 
-    From then on its tracker is asked after it; an address that it had before is kept.
+    From then on its tracker is asked after it; an address that it had before is kept. `kind`:
+    "joined" where the issue was there already.
     """
     before = report.upstream_url
     report.upstream_url, report.upstream_id = url, upstream_id(url)
@@ -113,7 +116,7 @@ def link_report(report: Report, *, url: str, who: User) -> Report:
     if was_draft:
         report.status = _S.REPORTED
     report.save(update_fields=["upstream_url", "upstream_id", "status", "updated_at"])
-    note_report(report, "linked", before, url, who=who)
+    note_report(report, kind, before, url, who=who, why=why)
     if before != url:
         keep_past_address(report, before, why="it was linked anew")
     begin_following(report)

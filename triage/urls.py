@@ -5,12 +5,14 @@ from django.urls import include, path
 from triage import (
     bucket_views,
     diff_views,
+    filing_views,
     grouping_views,
     life_views,
     report_views,
     rerun_views,
     submission_views,
     suppression_views,
+    template_views,
     version_views,
     views,
 )
@@ -64,6 +66,16 @@ report_urls = [
     path("follow-up/", version_views.download_follow_up, name="download-follow-up"),
     path("preview/", report_views.preview_report, name="preview-report"),
     path("link/", report_views.link_report, name="link-report"),
+    path("lint/", filing_views.show_lint, name="show-lint"),
+    path("lint/override/", filing_views.override_rule, name="override-rule"),
+    path("lint/withdraw/", filing_views.withdraw_override, name="withdraw-override"),
+    path("run/", filing_views.run_script, name="run-report-script"),
+    path("search/", filing_views.search_tracker, name="search-tracker"),
+    path("join/", filing_views.join_issue, name="join-issue"),
+    path("post/", filing_views.confirm_filing, name="confirm-filing"),
+    path("post/now/", filing_views.file_report, name="file-report"),
+    path("post/look/", filing_views.look_for_filing, name="look-for-filing"),
+    path("post/abandon/", filing_views.abandon_filing, name="abandon-filing"),
     path("move/", report_views.move_report, name="move-report"),
     path("upstream/", life_views.show_upstream, name="show-upstream"),
     path("upstream/ask/", life_views.ask_upstream, name="ask-upstream"),
@@ -88,6 +100,15 @@ submission_urls = [
 suppression_urls = [
     path("expiry/", suppression_views.move_expiry, name="move-expiry"),
     path("lift/", suppression_views.lift_suppression, name="lift-suppression"),
+]
+
+template_urls = [
+    path("", template_views.show_template, name="show-template"),
+    path("save/", template_views.save_template, name="save-template"),
+    path("preview/", template_views.preview_template, name="preview-template"),
+    path("shipped/", template_views.restore_shipped, name="restore-shipped"),
+    path("<int:number>/", template_views.show_version, name="show-template-version"),
+    path("<int:number>/restore/", template_views.restore_template, name="restore-template"),
 ]
 
 urlpatterns = [
@@ -123,5 +144,7 @@ urlpatterns = [
     path("reports/mapping/", life_views.show_mapping, name="show-report-mapping"),
     path("reports/export.<str:ending>", life_views.export_reports, name="export-reports"),
     path("scoreboard.<str:ending>", life_views.export_scoreboard, name="export-scoreboard"),
+    path("reports/templates/", template_views.list_templates, name="list-templates"),
+    path("reports/templates/<slug:key>/", include(template_urls)),
     path("reports/<uuid:uuid>/", include(report_urls)),
 ]

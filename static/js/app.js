@@ -200,6 +200,16 @@
     list[next].scrollIntoView({ block: "nearest" });
     list[next].querySelector("[data-open]")?.focus({ preventScroll: true });
   };
+  // The fields of a form one after the other: each press copies the next, and says which.
+  let copied = -1;
+  const copyNext = () => {
+    const buttons = all("#edit [data-copy]");
+    if (!buttons.length) return;
+    copied = (copied + 1) % buttons.length;
+    buttons[copied].click();
+    buttons[copied].focus({ preventScroll: true });
+    buttons[copied].scrollIntoView({ block: "center" });
+  };
   const at = () => document.querySelector("[data-row].at");
   const go = (key) => document.querySelector(`nav [data-key="${key}"]`)?.click();
   const KEYS = {
@@ -210,6 +220,7 @@
     e: () => (at() ?? document).querySelector("[data-edit]")?.focus(),
     n: () => document.querySelector("[data-next]")?.click(),
     p: () => document.querySelector("[data-previous]")?.click(),
+    c: () => copyNext(),
     "/": () => document.querySelector("[data-search]")?.focus(),
     i: () => go("i"),
     h: () => go("h"),

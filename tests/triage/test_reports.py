@@ -23,8 +23,8 @@ def test_button_drafts_a_report(client: Client, person: User) -> None:
     assert (report.status, report.created_by, report.bucket) == ("draft", person, member.bucket)
     page = response.content.decode()
     assert "Fields of the form" in page
-    assert "template=pt2-bug-report.yml" in page
-    assert "Search the tracker for the same" in page
+    assert "Open the tracker's form" in page
+    assert "keep it from being filed" in page
 
 
 @pytest.mark.usefixtures("person")

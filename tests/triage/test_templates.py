@@ -91,7 +91,7 @@ def test_older_shipped_texts_are_not_trusted_as_ours() -> None:
 def test_differences_are_told_by_text() -> None:
     (one,) = differences(shipped_texts(FORM), changed(title="Hello\n"), FORMS[FORM])
     assert (one.key, one.title) == ("title", "Title")
-    assert "+Hello" in one.lines
+    assert (one.before, one.after) == (shipped_texts(FORM)["title"], "Hello\n")
 
 
 # --------------------------------------------------------------------------------------- variables

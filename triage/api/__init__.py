@@ -6,6 +6,7 @@ from triage.api.findings import FindingViewSet, RerunViewSet
 from triage.api.reports import ReportViewSet
 from triage.api.submissions import SubmissionViewSet
 from triage.api.suppressions import SuppressionViewSet
+from triage.api.templates import DraftTemplateViewSet
 from triage.api.undo import UndoView
 from triage.api.versions import (
     BisectionView,
@@ -19,6 +20,7 @@ from triage.api.views import SavedViewViewSet
 __all__ = [
     "BisectionView",
     "BucketViewSet",
+    "DraftTemplateViewSet",
     "FindingViewSet",
     "FollowUpView",
     "MatrixView",

@@ -17,6 +17,7 @@ from triage import reporting, reruns
 from triage.api.given import ConflictError, checked
 from triage.api.reports import ReportSerializer
 from triage.bucket_selectors import environments_of
+from triage.drafting.rendering import TemplateFaultError
 from triage.models import FindingRecord, Rerun
 from triage.people import person
 
@@ -138,7 +139,10 @@ class FindingViewSet(viewsets.ReadOnlyModelViewSet[FindingRecord]):
     @action(detail=True, methods=["post"])
     def report(self, request: Request, uuid: str) -> Response:
         """Draft a report in the tracker's form; nothing is sent."""
-        report = reporting.draft_report(self.get_object(), who=person(request))
+        try:
+            report = reporting.draft_report(self.get_object(), who=person(request))
+        except TemplateFaultError as fault:
+            raise ConflictError(f"The templates cannot be filled in: {fault}") from fault
         return Response(ReportSerializer(report).data, status=201)
 
     @extend_schema(request=NewRerunSerializer, responses={201: RerunSerializer})

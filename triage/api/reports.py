@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from triage import proposals, reporting, services
+from triage.api.filing import FilingActions
 from triage.api.given import ConflictError, checked
 from triage.api.upstream import (
     AnswerSerializer,
@@ -116,7 +117,7 @@ class LinkSerializer(serializers.Serializer[Any]):
     url = serializers.URLField(max_length=500)
 
 
-class ReportViewSet(viewsets.ReadOnlyModelViewSet[Report]):
+class ReportViewSet(FilingActions, viewsets.ReadOnlyModelViewSet[Report]):
     """Reports: list, read, edit, link, move; what their trackers say, and what is proposed."""
 
     queryset = report_list().select_related("finding")

@@ -13,7 +13,6 @@ from engine.finding import Finding
 from triage.drafting.apart import render_apart
 from triage.drafting.rendering import TITLE, render_form
 from triage.drafting.variables import variables_of
-from triage.drafting.wording import without_places
 from triage.trackers import Form, form_for
 
 __all__ = ["TITLE_LENGTH", "Draft", "draft", "form_of"]
@@ -47,4 +46,4 @@ def draft(
     render = render_form if trusted else render_apart
     made = render(texts, variables_of(finding))
     title = made.pop(TITLE)[:TITLE_LENGTH]
-    return Draft(form, without_places(title), {k: without_places(v) for k, v in made.items()})
+    return Draft(form, title, made)

@@ -52,6 +52,10 @@ def variables_of(finding: Finding) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------- values of variables
+def _title(finding: Finding) -> str:
+    return without_places(headline(finding))
+
+
 def why_wrong(finding: Finding) -> str:
     """The float64 justification: who is off, by how much, against what is allowed; else nothing.
 
@@ -178,7 +182,7 @@ def _dtypes(finding: Finding) -> list[str]:
 
 
 VARIABLES: tuple[Variable, ...] = (
-    Variable("title", "text", "The call, and what it does wrong where.", headline),
+    Variable("title", "text", "The call, and what it does wrong where.", _title),
     Variable("op", "text", "The accused operator, empty where none is.", lambda f: f.accused_op),
     Variable(
         "framework",
@@ -259,7 +263,11 @@ VARIABLES: tuple[Variable, ...] = (
         "environment",
         "dictionary",
         "Single versions by name, such as environment.python.",
-        lambda f: {name: value for name, value in f.environment.items() if name != "collect_env"},
+        lambda f: {
+            name: without_places(value)
+            for name, value in f.environment.items()
+            if name != "collect_env"
+        },
     ),
     Variable("program", "text", "The minimised program in FlowMuT's own text form.", _minimised),
     Variable("tool_note", "text", "The sentence that discloses the tool.", lambda f: TOOL_NOTE),

@@ -7,7 +7,6 @@ when a release ships other texts, unless people have made theirs meanwhile.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -46,11 +45,12 @@ _SHIPPED = Path(__file__).parent / "shipped"
 
 @dataclass(frozen=True)
 class TextDifference:
-    """What changed in one text, as lines of a unified difference."""
+    """One text that two versions have differently."""
 
     key: str
     title: str
-    lines: str
+    before: str
+    after: str
 
 
 @cache
@@ -141,7 +141,6 @@ def differences(
 ) -> Iterator[TextDifference]:
     """The texts that differ, in the order of the form."""
     for key, title in text_titles(form).items():
-        old, new = before.get(key, "").splitlines(), after.get(key, "").splitlines()
-        lines = difflib.unified_diff(old, new, "before", "after", lineterm="", n=2)
-        if text := "\n".join(lines):
-            yield TextDifference(key, title, text)
+        old, new = before.get(key, ""), after.get(key, "")
+        if old != new:
+            yield TextDifference(key, title, old, new)

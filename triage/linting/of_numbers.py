@@ -95,7 +95,8 @@ def has_exact_baseline(subject: Subject) -> Check:
     for one in subject.script.comparisons:
         if one.is_exact and not _dtype(subject).startswith(("float", "bfloat", "complex")):
             continue
-        if not any(_is_exact(subject.script, side) for side in one.sides):
+        exact = any(_is_exact(subject.script, side) for side in one.sides)
+        if not exact and not one.has_reference:
             seen = f"line {one.line}: neither side of {one.said} was calculated in float64"
             return broken(seen, "one side is the same calculation in float64")
     return holds("the expected side is float64")
@@ -116,8 +117,6 @@ def _is_exact(script: Script, side: ast.expr) -> bool:
             if makes and _is_literal(node.args[0]):
                 return not _says_narrow(node)
             if name in ("numpy.zeros", "numpy.ones", "numpy.full") and not _says_narrow(node):
-                return True
-            if any(kind.arg == "fp64_ref" for kind in node.keywords):
                 return True
             if _computes_wide(script, node):
                 return True

@@ -50,8 +50,11 @@ class Called:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two values compared. `rtol`, `atol`: None where they are the defaults of `torch.testing`, NaN
-    where they are no literals; `is_exact`: bit for bit."""
+    """Two values compared.
+
+    `rtol`, `atol`: None where they are the defaults of `torch.testing`, NaN where they are no
+    literals. `is_exact`: bit for bit. `has_reference`: a float64 result is given beside.
+    """
 
     line: int
     said: str
@@ -59,6 +62,7 @@ class Comparison:
     rtol: float | None = None
     atol: float | None = None
     is_exact: bool = False
+    has_reference: bool = False
 
 
 @dataclass(frozen=True)
@@ -226,7 +230,12 @@ class Script:
             if name.endswith(".same"):
                 names = ("tol", "tol")
             yield Comparison(
-                called.line, short, sides, given.get(names[0], rtol), given.get(names[1], atol)
+                called.line,
+                short,
+                sides,
+                given.get(names[0], rtol),
+                given.get(names[1], atol),
+                has_reference="fp64_ref" in given,
             )
 
 

@@ -4,25 +4,34 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('triage', '0011_following'),
+        ("triage", "0011_following"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='submission',
-            name='reason',
+            model_name="submission",
+            name="reason",
             field=models.TextField(blank=True),
         ),
         migrations.AddField(
-            model_name='submission',
-            name='symptom',
-            field=models.CharField(blank=True, choices=[('crash', 'Crash'), ('numerical', 'Numerical'), ('state', 'State'), ('efficiency', 'Efficiency')], help_text='Empty: by how it fails.', max_length=20),
+            model_name="submission",
+            name="symptom",
+            field=models.CharField(
+                blank=True,
+                choices=[
+                    ("crash", "Crash"),
+                    ("numerical", "Numerical"),
+                    ("state", "State"),
+                    ("efficiency", "Efficiency"),
+                ],
+                help_text="Empty: by how it fails.",
+                max_length=20,
+            ),
         ),
         migrations.AlterField(
-            model_name='submission',
-            name='isolation',
+            model_name="submission",
+            name="isolation",
             field=models.CharField(blank=True, max_length=200),
         ),
     ]
