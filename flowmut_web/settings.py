@@ -285,6 +285,8 @@ SPECTACULAR_SETTINGS = {
         "BucketStatus": "triage.models.Bucket.Status",
         "FalseAlarm": "triage.models.Bucket.FalseAlarm",
         "ReportStatus": "triage.models.Report.Status",
+        "FilingState": "triage.models.Filing.State",
+        "RerunState": "triage.models.Rerun.State",
     },
 }
 
