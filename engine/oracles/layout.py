@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
+from engine.executors.apis import public_api
 from engine.executors.outcome import Answer
 from engine.ir.graph import Graph, Node
 from engine.ir.types import contiguous_strides
 from engine.ir.window import alias_root
 from engine.oracles.comparison import Comparison, framework_of
-from engine.oracles.promises import COPIES, ROW_MAJOR, VIEWS
+from engine.oracles.keys import form_of
+from engine.oracles.promises import COPIES, LISTED_VIEWS, ROW_MAJOR, VIEWS
 from engine.oracles.verdict import Divergence, Kind
 
 __all__ = ["promised_storage", "promised_strides"]
@@ -117,11 +119,24 @@ def _promised_view(graph: Graph, name: str, framework: str) -> str:
     source = ""
     node = _made_by(graph, name)
     while node is not None:
-        if node.writes is None and node.op not in promised:
+        if node.writes is None and not (
+            node.op in promised and _is_listed_view(graph, node, framework)
+        ):
             return ""
         source = source or promised.get(node.op, "")
         node = _made_by(graph, node.writes or node.views or "")
     return source
+
+
+def _is_listed_view(graph: Graph, node: Node, framework: str) -> bool:
+    """Whether the call is written as the page has it: by a listed name, or by basic slicing."""
+    found = form_of(graph, node, framework)
+    if found is None:
+        return False
+    api = public_api(found[1], framework)
+    if api:
+        return api.rpartition(".")[2] in LISTED_VIEWS
+    return found[1].call.startswith("{x}[") or node.op == "detach"
 
 
 def _is_row_major(answer: Answer) -> bool | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["COPIES", "MAY_BE_OPERAND", "ROW_MAJOR", "VIEWS"]
+__all__ = ["COPIES", "LISTED_VIEWS", "MAY_BE_OPERAND", "ROW_MAJOR", "VIEWS"]
 
 # Operators that change no element, for some attributes at least, and that no page promises a copy
 # of: the answer may be the operand itself, so that a later write to either shows in both.
@@ -43,6 +43,17 @@ VIEWS: Mapping[str, Mapping[str, str]] = {
         _LISTED,
     ),
 }
+
+# Under these names PyTorch's page lists views; a form that is written with other calls, or without
+# basic slicing, is promised nothing.
+LISTED_VIEWS = frozenset(
+    (
+        *("adjoint", "chunk", "detach", "diagonal", "expand", "expand_as", "hsplit", "moveaxis"),
+        *("movedim", "narrow", "permute", "select", "split", "split_with_sizes", "squeeze"),
+        *("swapaxes", "swapdims", "t", "tensor_split", "transpose", "unbind", "unflatten"),
+        *("unfold", "unsqueeze", "view", "view_as", "vsplit"),
+    )
+)
 
 # Operators whose result is contiguous, row by row, whatever the layout of the operand.
 ROW_MAJOR: Mapping[str, Mapping[str, str]] = {

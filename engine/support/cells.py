@@ -11,10 +11,10 @@ from itertools import islice
 from engine.ir.case import Case, Plan
 from engine.ir.digest import case_digest
 from engine.ir.graph import Graph, Input, Node
-from engine.ir.types import Dense, is_float
+from engine.ir.types import Dense, Tuple, is_float
 from engine.ops import OPS, OpSpec
 from engine.ops.examples import Example, examples
-from engine.ops.typing import retype_node
+from engine.ops.typing import ITEM, retype_node
 
 __all__ = ["Cell", "Refusal", "cells", "joined", "refusals"]
 
@@ -121,6 +121,7 @@ def joined(several: Sequence[Cell], *, gradient: bool) -> Case:
     """One program with every call as an output: c0_x, c0_y -> v0; c1_x -> v1; ..."""
     inputs: list[Input] = []
     nodes: list[Node] = []
+    outputs: list[str] = []
     for place, cell in enumerate(several):
         names = {one.name: f"c{place}_{one.name}" for one in cell.example.inputs}
         given = [replace(one, name=names[one.name]) for one in cell.example.inputs]
@@ -131,11 +132,24 @@ def joined(several: Sequence[Cell], *, gradient: bool) -> Case:
         operands = tuple(None if one is None else names[one] for one in node.operands)
         moved = replace(node, name=f"v{place}", operands=operands)
         inputs += given
-        nodes.append(retype_node(moved, {one.name: one.type for one in given}))
-    outputs = tuple(node.name for node in nodes)
+        called = retype_node(moved, {one.name: one.type for one in given})
+        parts = _parts(called)
+        nodes += [called, *parts]
+        outputs += [one.name for one in parts or (called,)]
     plan = Plan(gradient="reverse", checks=("values", "gradients", "state"))
     name = several[0].op if len(several) == 1 else "several"
-    return Case(Graph(name, tuple(inputs), tuple(nodes), outputs), plan if gradient else Plan())
+    graph = Graph(name, tuple(inputs), tuple(nodes), tuple(outputs))
+    return Case(graph, plan if gradient else Plan())
+
+
+def _parts(called: Node) -> list[Node]:
+    """Nodes that take the values of a tuple apart, none for a tensor."""
+    if not isinstance(called.type, Tuple):
+        return []
+    return [
+        Node(f"{called.name}_{place}", ITEM, (called.name,), one, (("index", place),))
+        for place, one in enumerate(called.type.items)
+    ]
 
 
 def _is_leaf(given: Input) -> bool:

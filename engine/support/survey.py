@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from engine.executors.outcome import Outcome, Status
 from engine.oracles.comparison import BASELINE
 from engine.oracles.judge import describe
-from engine.oracles.keys import form_name
 from engine.oracles.verdict import Divergence, Kind, Ruling
 from engine.report import Discovery, report
 from engine.support.cells import Cell, joined
@@ -279,7 +278,5 @@ def _without_divergence(cell: Cell, outcome: Outcome, trial: Trial) -> tuple[Sta
 
 
 def _quick(divergence: Divergence, trial: Trial) -> str:
-    """What is known of a failure before it is minimised: its key and the call that is blamed."""
-    graph = trial.case.graph
-    node = graph.by_name["v0"]
-    return f"{divergence.key}|{node.op}.{form_name(graph, node, divergence.framework)}"
+    """Which failure it is, before it is minimised: forms of an operator that fail alike are one."""
+    return f"{divergence.key}|{trial.case.graph.by_name['v0'].op}"

@@ -51,6 +51,13 @@ def test_calls_of_one_program_share_nothing() -> None:
     assert [node.form("torch") for node in made.graph.nodes] == [one.form for one in several]
 
 
+def test_the_values_of_a_tuple_are_outputs_one_by_one() -> None:
+    made = joined([*cells(OPS["chunk"], "torch")][:1], gradient=False)
+    check(made)
+    check_types(made.graph)
+    assert made.graph.outputs == ("v0_0", "v0_1")
+
+
 def test_a_gradient_is_asked_for_where_the_call_has_one() -> None:
     by_dtype = {one.dtype: one for one in cells(OPS["exp"], "torch") if one.form == "function"}
     assert by_dtype["float32"].case.plan.gradient == "reverse"
