@@ -29,9 +29,11 @@ from engine.legality import Experiment, Row, rates_of, write_pages
 from engine.listing import list_modes, list_mutators, list_ops, list_seeds
 from engine.localisation import localised
 from engine.minimising import smallest
-from engine.mutators.spec import POOLS
+from engine.mutators.spec import POOLS, pool_variants
 from engine.ops.typing import check_types
 from engine.options import PRESETS, Options
+from engine.proving import PROOFS, counted, label_of, proofs, prove
+from engine.proving import write as write_proofs
 from engine.runfolder import RunFolder
 from engine.script import write_script
 from engine.seeds import SEEDS, seed_digest
@@ -75,6 +77,7 @@ def _parser(others: Mapping[str, str]) -> argparse.ArgumentParser:
     _add_run(commands)
     _add_import(commands)
     _add_legality(commands)
+    _add_prove(commands)
     add_support(commands)
     for name, command, text in (
         ("replay", _replay, "run a case and show what every mode answers"),
@@ -160,6 +163,13 @@ def _add_legality(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     one.add_argument("--page", type=Path, help="also write PAGE.md and PAGE.json")
     one.add_argument("--json", action="store_true", help="print JSON")
     one.set_defaults(command=_legality)
+
+
+def _add_prove(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    text = "find an accepted mutant of every variant that has none on record; resumable"
+    one = commands.add_parser("prove", help=text, description=text)
+    one.add_argument("--out", type=Path, default=PROOFS, help="the record (default: the engine's)")
+    one.set_defaults(command=_prove)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -260,6 +270,26 @@ def _legality(given: argparse.Namespace) -> int:
         for one in rates
     ]
     _print(table, as_json=False)
+    return 0
+
+
+def _prove(given: argparse.Namespace) -> int:
+    known = dict(proofs())
+    labels = {label_of(*pair) for pair in pool_variants()}
+    known = {name: one for name, one in known.items() if name in labels}
+    words = "variants, {task.fields[found]} new"
+    with Pool(on_status=_say) as pool, _progress(words) as bar:
+        task = bar.add_task("starting the frameworks", total=len(labels), found=0)
+        for number, one in enumerate(prove(pool, known.copy()), 1):
+            known[one.variant] = one
+            if number % 20 == 0:
+                write_proofs(given.out, known)
+            bar.update(task, completed=len(known), description=one.seed, found=number)
+    write_proofs(given.out, known)
+    rows: list[dict[str, object]] = [
+        {"pool": name, "variants that count": count} for name, count in counted(known).items()
+    ]
+    _print(rows, as_json=False)
     return 0
 
 

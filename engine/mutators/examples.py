@@ -71,6 +71,31 @@ plan
 """)
 
 
+ATTENTION = parse_case("""
+case 1
+
+graph attention
+  input q: float32[2,4,8] = normal(seed=0, mean=0.0, std=1.0)
+  input k: float32[2,8,4] = normal(seed=1, mean=0.0, std=1.0)
+  input v: float32[2,4,8] = normal(seed=2, mean=0.0, std=1.0)
+  constant m: float32[4,4] = normal(seed=3, mean=0.0, std=1.0)
+  weight w: float32[8,8] = normal(seed=4, mean=0.0, std=0.3)
+  v0: float32[2,4,4] = matmul(q, k)
+  v1: float32[2,4,4] = div_scalar(v0; value=2.0)
+  v2: float32[2,4,4] = add(v1, m)
+  v3: float32[2,4,4] = softmax(v2; dim=-1)
+  v4: float32[2,4,8] = matmul(v3, v)
+  v5: float32[2,4,8] = linear(v4, w, none)
+  v6: float32[2,4,8] = tanh(v5)
+  v7: float32[2,4,8] = abs(v6)
+  return v7
+
+plan
+  call
+  check values state
+""")
+
+
 @cache
 def of_operator(name: str, *, bare: bool = False) -> Case:
     """A call of an operator between two others, so that its edges have both ends.
@@ -98,8 +123,9 @@ def of_operator(name: str, *, bare: bool = False) -> Case:
 
 
 def cases_for(row: Mutator) -> Iterator[Case]:
-    """Cases in which a row may have sites: the mixed one, then calls of operators."""
+    """Cases in which a row may have sites: the mixed one, attention, then calls of operators."""
     yield MIXED
+    yield ATTENTION
     for name, spec in OPS.items():
         if "control" not in spec.tags:
             yield of_operator(name)

@@ -27,6 +27,7 @@ __all__ = [
     "inputs",
     "is_floating",
     "is_live",
+    "live_nodes",
     "nodes",
     "once",
     "same_type_pairs",
@@ -222,6 +223,11 @@ def _nodes_of(graph: Graph, ops: frozenset[str] | None) -> Sequence[Node]:
         return kept(graph, "live nodes", lambda: _live_nodes(graph))
     by_op = kept(graph, "by_op", lambda: _by_op(graph))
     return kept(graph, ops, lambda: _listed(graph, by_op, ops)) if by_op.keys() & ops else ()
+
+
+def live_nodes(graph: Graph, *ops: str) -> Sequence[Node]:
+    """Live nodes in order, of these operators where some are named."""
+    return _nodes_of(graph, frozenset(ops) if ops else None)
 
 
 def _live_nodes(graph: Graph) -> tuple[Node, ...]:
