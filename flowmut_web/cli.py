@@ -1,6 +1,6 @@
 """Entries of `manage.py` and of `flowmut`.
 
-`flowmut` is the engine's command line and two commands that need the database, which the engine
+`flowmut` is the engine's command line and commands that need the database, which the engine
 does not know: those are Django's.
 """
 
@@ -15,6 +15,7 @@ from django.core.management import execute_from_command_line
 __all__ = ["flowmut", "main"]
 
 _OURS = {
+    "adopt": "take findings of runs on the command line into the product",
     "env": "interpreters with other versions of the frameworks: add, list, probe, remove",
     "submit": "make a finding of a reproducer that somebody wrote",
 }

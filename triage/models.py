@@ -412,7 +412,8 @@ class Submission(Job):
 class FindingRecord(models.Model):
     """A finding that the engine confirmed. What it says never changes, no cleanup deletes it.
 
-    A round of a shard made it, or a script that somebody submitted: then it has no campaign.
+    A round of a shard made it, a script that somebody submitted, or a run on the command line that
+    was adopted; the last two have no campaign.
 
     Lists filter and show the columns; `data` is the whole of it, as `Finding.to_json` gives. Which
     bucket it is in, people may change: `rule` and `moved` say why it is there, and where both are
@@ -429,6 +430,11 @@ class FindingRecord(models.Model):
     )
     submission = models.OneToOneField(
         "Submission", null=True, blank=True, on_delete=models.PROTECT, related_name="finding"
+    )
+    adopted = models.CharField(
+        max_length=300,
+        blank=True,
+        help_text="Which run of the command line it was adopted from, and under which name.",
     )
     round = models.PositiveIntegerField()
     key = models.TextField(help_text="The failure key.")
@@ -478,9 +484,15 @@ class FindingRecord(models.Model):
                 fields=["shard", "round", "key_digest"], name="finding_recorded_once"
             ),
             models.CheckConstraint(
-                condition=Q(shard__isnull=False, campaign__isnull=False, submission=None)
-                | Q(shard=None, campaign=None, submission__isnull=False),
-                name="finding_of_shard_or_submission",
+                condition=Q(
+                    shard__isnull=False, campaign__isnull=False, submission=None, adopted=""
+                )
+                | Q(shard=None, campaign=None, submission__isnull=False, adopted="")
+                | (Q(shard=None, campaign=None, submission=None) & ~Q(adopted="")),
+                name="finding_of_one_source",
+            ),
+            models.UniqueConstraint(
+                fields=["adopted"], condition=~Q(adopted=""), name="finding_adopted_once"
             ),
         ]
         indexes = [

@@ -38,11 +38,12 @@ def record_finding(
     *,
     shard: Shard | None = None,
     submission: Submission | None = None,
+    adopted: str = "",
     now: datetime | None = None,
 ) -> tuple[FindingRecord, bool]:
     """The finding's row, and whether it is new: the same one may be delivered twice.
 
-    `shard` or `submission`: what made it.
+    `shard`, `submission` or `adopted`: what made it, one of the three.
 
     It goes where a rule says, else to the bucket of its signature or what that was merged into. A
     new signature opens a bucket. A known one counts the finding, and raises a flag where a person
@@ -50,11 +51,11 @@ def record_finding(
     """
     now = now or timezone.now()
     key_digest = text_digest(finding.key)
-    source = (
-        {"shard": shard, "round": finding.round, "key_digest": key_digest}
-        if shard is not None
-        else {"submission": submission}
-    )
+    source: dict[str, object] = {"submission": submission}
+    if shard is not None:
+        source = {"shard": shard, "round": finding.round, "key_digest": key_digest}
+    elif adopted:
+        source = {"adopted": adopted}
     known = FindingRecord.objects.filter(**source).first()
     if known is not None:
         return known, False
@@ -66,6 +67,7 @@ def record_finding(
         campaign=shard.campaign if shard else None,
         shard=shard,
         submission=submission,
+        adopted=adopted,
         round=finding.round,
         key=finding.key,
         key_digest=key_digest,
@@ -95,14 +97,18 @@ def record_finding(
         raise_flag(
             bucket,
             flag=Bucket.Flag.SEEN_AGAIN,
-            why=(
-                f"Found again by {shard.campaign.name}, round {finding.round}."
-                if shard
-                else f"Submitted again: {submission}."
-            ),
+            why=_seen_again(record),
             now=now,
         )
     return record, True
+
+
+def _seen_again(record: FindingRecord) -> str:
+    if record.campaign is not None:
+        return f"Found again by {record.campaign.name}, round {record.round}."
+    if record.submission is not None:
+        return f"Submitted again: {record.submission}."
+    return f"Adopted again: {record.adopted}."
 
 
 def _bucket_of(finding: Finding, now: datetime) -> tuple[Bucket, GroupingRule | None, bool]:
