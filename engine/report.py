@@ -21,7 +21,7 @@ from engine.ir.text import print_case
 from engine.localisation import localised
 from engine.minimising import needed_modes, smallest
 from engine.oracles.judge import PHRASES, describe, modes_in_words
-from engine.oracles.keys import signature_parts
+from engine.oracles.keys import form_name, signature_parts
 from engine.oracles.verdict import Divergence
 from engine.script import write_script
 from engine.script_run import run_script
@@ -237,15 +237,17 @@ def title_of(divergence: Divergence, graph: Graph) -> str:
 
 
 def _call_name(divergence: Divergence, graph: Graph) -> str:
-    """The public API where the program is one call, else the operators."""
+    """The public API where the program is one call, else the operators: of a call that a form is
+    composed with, nobody knows that it is the wrong one."""
     try:
         apis = lower(Case(graph), divergence.framework).apis
     except (Unsupported, ConstraintViolated):
         apis = ()
-    calls = [node.op for node in graph.nodes if node.op != "item"]
-    if len(calls) == 1 and len(apis) == 1:
+    nodes = [node for node in graph.nodes if node.op != "item"]
+    forms = [form_name(graph, node, divergence.framework) for node in nodes]
+    if len(nodes) == 1 and len(apis) == 1 and not forms[0].startswith("composed"):
         return apis[0]
-    return " + ".join(dict.fromkeys(calls[-3:]))
+    return " + ".join(dict.fromkeys(node.op for node in nodes[-3:]))
 
 
 def _accused_op(divergence: Divergence, graph: Graph) -> str:

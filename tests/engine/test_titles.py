@@ -1,0 +1,33 @@
+"""What a finding is called: the public API where the program is one call of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.ir.text import parse_graph
+from engine.oracles.verdict import Divergence, Kind
+from engine.report import title_of
+
+RELU = """graph g
+  input x: float32[2] = [1.0, -1.0]
+  v: float32[2] = relu(x)
+  return v
+"""
+# MindSpore has no such call; its form is a formula of several.
+ATTENTION = """graph g
+  input q: float32[1,2,3,4] = normal(seed=0)
+  input k: float32[1,2,3,4] = normal(seed=1)
+  input v: float32[1,2,3,4] = normal(seed=2)
+  a: float32[1,2,3,4] = scaled_dot_product_attention(q, k, v, none; gqa=false, is_causal=false)
+  return a
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [(RELU, "mindspore.ops.relu"), (ATTENTION, "scaled_dot_product_attention")],
+)
+def test_a_formula_is_called_by_its_operator_and_a_call_by_its_api(text: str, name: str) -> None:
+    graph = parse_graph(text)
+    divergence = Divergence(Kind.VALUES, "mindspore", ("mindspore-pynative",), value="a")
+    assert title_of(divergence, graph) == f"{name}: MindSpore PyNative gave wrong values"
