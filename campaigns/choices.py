@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from campaigns.models import Campaign
+from campaigns.seeds import all_seeds, ready_seeds
 from engine import mutators  # noqa: F401 - fills MUTATORS
 from engine.executors.modes import MODES
 from engine.mutators.spec import POOLS, pool_variants
@@ -108,15 +109,21 @@ PRESETS: Mapping[str, Preset] = {
 
 
 def seed_names() -> list[str]:
-    """Names of the seeds that the engine ships, compact ones first."""
+    """Names of the seeds, shipped ones first and of these the compact ones. One query."""
+    return [*_shipped_names(), *(one.name for one in ready_seeds())]
+
+
+def _shipped_names() -> list[str]:
     return sorted(SEEDS, key=lambda name: (SEEDS[name].scale, name))
 
 
 def seed_texts() -> list[tuple[str, str]]:
-    """(name, what a person reads), compact ones first."""
+    """(name, what a person reads), in the order of `seed_names`. One query."""
+    known = all_seeds()
+    ordered = [*_shipped_names(), *(name for name in known if name not in SEEDS)]
     return [
-        (name, SEEDS[name].title + (" (full scale)" if SEEDS[name].scale == "full" else ""))
-        for name in seed_names()
+        (name, known[name].title + (" (full scale)" if known[name].scale == "full" else ""))
+        for name in ordered
     ]
 
 
@@ -161,4 +168,4 @@ def preset_named(key: str) -> Preset:
 
 def preset_seeds(preset: Preset) -> list[str]:
     """Seeds that the form ticks at first."""
-    return [name for name in seed_names() if SEEDS[name].scale == "compact"][: preset.seeds]
+    return [name for name in _shipped_names() if SEEDS[name].scale == "compact"][: preset.seeds]

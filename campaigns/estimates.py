@@ -11,7 +11,7 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from campaigns.models import HEARTBEAT_STALE, MOST_ROUNDS, Campaign, Shard, WorkerHeartbeat
-from engine.seeds import SEEDS
+from campaigns.seeds import seed_scale
 
 __all__ = ["DEFAULT_SECONDS", "DISK_PER_ROUND", "Estimate", "SeedCost", "estimate", "workers_there"]
 
@@ -72,7 +72,7 @@ class Estimate:
     @property
     def memory(self) -> int:
         """Bytes, with the greediest seeds side by side."""
-        needs = sorted((_SHARD_BYTES[SEEDS[one.seed].scale] for one in self.seeds), reverse=True)
+        needs = sorted((_SHARD_BYTES[seed_scale(one.seed)] for one in self.seeds), reverse=True)
         return sum(needs[: self.at_once])
 
     @property
@@ -88,7 +88,8 @@ def estimate(
     workers: int | None = None,
     now: datetime | None = None,
 ) -> Estimate:
-    """What a campaign of these seeds and limits will take. Three queries."""
+    """What a campaign of these seeds and limits will take. Three queries, and one for each
+    imported seed."""
     speeds = _speeds()
     there, is_alive = workers_there(now=now)
     live = [Campaign.Status.PENDING, Campaign.Status.RUNNING]
@@ -122,7 +123,7 @@ def _speeds() -> dict[str, tuple[float, int]]:
 def _cost(
     seed: str, speeds: dict[str, tuple[float, int]], rounds: int | None, minutes: int | None
 ) -> SeedCost:
-    each, seen = speeds.get(seed, (DEFAULT_SECONDS[SEEDS[seed].scale], 0))
+    each, seen = speeds.get(seed, (DEFAULT_SECONDS[seed_scale(seed)], 0))
     limit = MOST_ROUNDS if rounds is None else rounds
     if minutes is not None:
         limit = min(limit, max(1, round(minutes * 60 / max(each, 1e-3))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -160,8 +160,11 @@ class CampaignForm(forms.Form):
         *,
         preset: str = Campaign.Preset.QUICK_LOOK,
         origin: Campaign | None = None,
+        seeds: Sequence[str] = (),
     ) -> None:
         first = clone_values(origin) if origin else preset_values(preset_named(preset))
+        if seeds:
+            first["seeds"] = [name for name in seed_names() if name in seeds]
         super().__init__(data, initial=first)
         self._set_choices("seeds", seed_texts())
         self._set_choices("modes", [(mode.name, mode.text) for mode in MODES.values()])

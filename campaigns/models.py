@@ -29,6 +29,8 @@ __all__ = [
     "CampaignEvent",
     "Environment",
     "GraphText",
+    "ImportedSeed",
+    "Job",
     "Mutant",
     "Refusal",
     "Shard",
@@ -464,3 +466,75 @@ class WorkerHeartbeat(models.Model):
 
     def is_alive(self, now: datetime) -> bool:
         return now - self.last_seen < HEARTBEAT_STALE
+
+
+class Job(models.Model):
+    """What a worker does for a person who waits: held by owner and lease; `epoch` counts claims.
+
+    `campaigns.leases` claims, renews, sweeps.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Running"
+        DONE = "finished", "Done"
+        FAILED = "failed", "Could not run"
+        CANCELLED = "cancelled", "Cancelled"
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    state = models.CharField(max_length=20, choices=State, default=State.QUEUED)
+    owner = models.CharField(max_length=120, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    epoch = models.PositiveIntegerField(default=0)
+    problem = models.TextField(blank=True, help_text="Why it could not run, for a person.")
+    asked_at = models.DateTimeField(default=timezone.now, editable=False)
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in {self.State.QUEUED, self.State.RUNNING}
+
+
+class ImportedSeed(Job):
+    """A model that somebody brought: uploaded, or put here on the command line.
+
+    `source`: the uploaded file until it is imported. `text` and `blobs` are the case and the
+    archive of its blobs, as files on the command line are; a campaign finds it by `name`. `ops`:
+    calls of each operator. `report`: what was mapped, and how far each mode is from the original.
+    """
+
+    class Kind(models.TextChoices):
+        ONNX = "onnx", "ONNX model"
+        TEXT = "text", "Graph as text"
+        CASE = "case", "Case of the command line"
+
+    name = models.CharField(max_length=60, unique=True)
+    file = models.CharField(max_length=120, blank=True, help_text="Name of the uploaded file.")
+    kind = models.CharField(max_length=10, choices=Kind)
+    source = models.BinaryField(default=bytes, blank=True)
+    text = models.TextField(blank=True)
+    blobs = models.BinaryField(default=bytes, blank=True)
+    parameters = models.PositiveBigIntegerField(default=0)
+    trainable = models.PositiveBigIntegerField(default=0)
+    scale = models.CharField(max_length=10, default="compact")
+    ops = models.JSONField(default=dict, blank=True)
+    report = models.JSONField(default=dict, blank=True, encoder=StrictJSONEncoder)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(
+                condition=~Q(state="running") | (~Q(owner="") & Q(lease_until__isnull=False)),
+                name="running_import_has_lease",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -21,9 +21,9 @@ __all__ = ["add_campaign", "clone_campaign", "show_estimate"]
 
 
 def add_campaign(request: HttpRequest) -> HttpResponse:
-    """The form, filled by `?preset=`; a valid one starts a campaign, or shows what it will cost."""
+    """The form, filled by `?preset=` and `?seed=`; a valid one starts, or shows its cost."""
     preset = request.POST.get("preset") or request.GET.get("preset", Campaign.Preset.QUICK_LOOK)
-    form = CampaignForm(request.POST or None, preset=preset)
+    form = CampaignForm(request.POST or None, preset=preset, seeds=request.GET.getlist("seed"))
     return _started(request, form) or _page(request, form, preset=preset)
 
 

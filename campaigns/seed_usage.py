@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.db.models import Count, Sum
 
-from campaigns.models import Campaign, Shard
+from campaigns.models import Campaign, Mutant, Shard
 
-__all__ = ["SeedUsage", "campaigns_with_seed", "seed_usage"]
+__all__ = ["ModeRuns", "SeedUsage", "campaigns_with_seed", "mode_runs", "seed_usage"]
+
+_NEWEST = 300
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,25 @@ class SeedUsage:
     rounds: int = 0
     accepted: int = 0
     executions: int = 0
+
+
+@dataclass(frozen=True)
+class ModeRuns:
+    """Mutants of a seed that a mode was asked to run, and those it ran to the end."""
+
+    asked: int = 0
+    ran: int = 0
+
+
+def mode_runs(name: str) -> Mapping[str, ModeRuns]:
+    """By mode, over the newest rounds of the seed. One query."""
+    newest = Mutant.objects.filter(shard__seed=name).order_by("-pk")
+    asked: Counter[str] = Counter()
+    ran: Counter[str] = Counter()
+    for statuses in newest.values_list("statuses", flat=True)[:_NEWEST]:
+        asked.update(list(statuses))
+        ran.update(mode for mode, status in statuses.items() if status == "ok")
+    return {mode: ModeRuns(count, ran[mode]) for mode, count in asked.items()}
 
 
 def seed_usage() -> Mapping[str, SeedUsage]:

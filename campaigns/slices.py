@@ -18,6 +18,7 @@ from django.db import Error as DatabaseProblem
 
 from campaigns.models import Campaign, Shard
 from campaigns.pulse import Pulse
+from campaigns.seeds import seed_file
 from campaigns.shards import (
     Claim,
     Hint,
@@ -92,7 +93,7 @@ def options_of(shard: Shard) -> Options:
     preset = PRESETS.get(asked.preset.replace("_", "-"), {})
     extra: dict[str, Any] = {name: preset[name] for name in _PRESET_OPTIONS if name in preset}
     return Options(
-        seed=shard.seed,
+        seed=seed_file(shard.seed),
         rounds=asked.rounds,
         pool=asked.pool,
         ops=tuple(asked.ops),

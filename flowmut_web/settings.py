@@ -28,6 +28,8 @@ ARTEFACT_DIR = make_folder(env.path("FLOWMUT_ARTEFACT_DIR", VAR_DIR / "artefacts
 SCRATCH_DIR = make_folder(env.path("FLOWMUT_SCRATCH_DIR", VAR_DIR / "scratch"))
 # Drawings of graphs; they may be deleted at any time.
 PICTURE_DIR = make_folder(VAR_DIR / "pictures")
+# Files of imported seeds, written again from the database where they are missing.
+SEED_DIR = make_folder(VAR_DIR / "seeds")
 
 # The site -----------------------------------------------------------------------------------------
 
@@ -222,6 +224,9 @@ WHEEL_DIR = env.text("FLOWMUT_WHEEL_DIR", "")
 
 # Whether administrators may upload scripts in the browser; each runs code of whoever wrote it.
 SCRIPT_UPLOAD = env.boolean("FLOWMUT_SCRIPT_UPLOAD", default=False)
+
+# The greatest model or graph that an administrator may upload as a seed.
+SEED_UPLOAD_MB = env.integer("FLOWMUT_SEED_UPLOAD_MB", 64, least=1)
 
 # Trackers -----------------------------------------------------------------------------------------
 # Where reports are filed and followed. Without a token only what is public is read; with one an

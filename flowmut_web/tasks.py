@@ -13,6 +13,7 @@ from typing import Any
 from celery import shared_task
 from django.conf import settings
 
+from campaigns import seed_imports
 from campaigns.environments import ensure_environments, probe_environment
 from campaigns.identity import is_gone
 from campaigns.models import Environment
@@ -24,6 +25,7 @@ from triage.suppressing import end_suppressions
 __all__ = [
     "HINT_SECONDS",
     "follow_report",
+    "import_seed",
     "probe_environments",
     "run_rerun",
     "run_shard",
@@ -60,6 +62,12 @@ def run_submission(submission: int, epoch: int) -> None:
     child.submission(submission, epoch=epoch)
 
 
+@shared_task(name=seed_imports.TASK)
+def import_seed(seed: int, epoch: int) -> None:
+    """A model that somebody uploaded."""
+    child.seed_import(seed, epoch=epoch)
+
+
 @shared_task(name="flowmut.sweep")
 def sweep() -> None:
     """Queue again what dead workers held, say what waits and what is due; end suppressions."""
@@ -68,6 +76,8 @@ def sweep() -> None:
         run_rerun.apply_async((hint.job, hint.epoch), expires=HINT_SECONDS)
     for hint in submitting.sweep_submissions(is_gone=is_gone):
         run_submission.apply_async((hint.job, hint.epoch), expires=HINT_SECONDS)
+    for hint in seed_imports.sweep_imports(is_gone=is_gone):
+        import_seed.apply_async((hint.job, hint.epoch), expires=HINT_SECONDS)
     send_hints(sweep_expired(), expires=HINT_SECONDS)
     for due in following.sweep_following():
         follow_report.apply_async((due.following, due.due), expires=HINT_SECONDS)

@@ -28,6 +28,7 @@ from django.conf import settings
 from campaigns.environments import engine_environments
 from campaigns.models import Shard
 from campaigns.pulse import Pulse
+from campaigns.seed_imports import is_import_waiting, run_import
 from campaigns.slices import SLICE_SECONDS, Engine, Slice, run_slice
 from engine.campaign import campaign
 from engine.executors.pool import Pool
@@ -124,9 +125,21 @@ class Child:
                 is_stopping=self.stopping.is_set,
             )
 
+    def seed_import(self, seed: int, *, epoch: int | None = None) -> bool:
+        """Import a model that somebody uploaded, unless somebody else does."""
+        with self.pulse.busy("imports a model"):
+            return run_import(
+                seed,
+                owner=self.pulse.name,
+                epoch=epoch,
+                pool=self.pool,
+                is_stopping=self.stopping.is_set,
+            )
+
     def _should_yield(self) -> bool:
         """Whether a slice ends after its round: to stop, or because a person waits for a script."""
-        return self.stopping.is_set() or is_waited_for() or is_submission_waiting()
+        waited = is_waited_for() or is_submission_waiting() or is_import_waiting()
+        return self.stopping.is_set() or waited
 
     def close(self) -> None:
         """End the framework workers and say goodbye; may be called twice."""

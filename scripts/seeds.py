@@ -5,8 +5,8 @@
     python scripts/seeds.py --table         write the page from the figures there are
     python scripts/seeds.py --check         whether table and figures are those of the seeds
 
-Figures are kept in docs/seeds.json, by seed and mode, with the digest of the graph they belong to:
-a run may be stopped at any time and goes on where it was. Full models need up to 8 GB.
+Figures are kept in engine/seeds/data/agreement.json, with the digest of the graph they
+belong to: a run may be stopped at any time and goes on where it was. Full models need up to 8 GB.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from engine.executors.pool import Pool
 from engine.ir.digest import digest
 from engine.options import address_space
 from engine.seeds import SEEDS, load_seed
+from engine.seeds.agreement import FIGURES, PROFILE
 
 __all__ = ["main", "page", "run"]
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-FIGURES, PAGE = DOCS / "seeds.json", DOCS / "seeds.md"
+PAGE = DOCS / "seeds.md"
 BEGIN, END = "<!-- runs: written by scripts/seeds.py -->", "<!-- end of runs -->"
 REFEREE = "torch-eager-f64"
 MODES = ("torch-eager", "torch-aot", "mindspore-pynative", "mindspore-graph")
 MASKED = 1e8
 """What a masked score is at least, before its softmax."""
-PROFILE = "profile"
 DEADLINE = 3600.0  # seconds; a full model in a compiled mode, on a busy machine
 
 Figures = dict[str, dict[str, dict[str, Any]]]
@@ -155,9 +155,9 @@ def check(figures: Figures) -> int:
         if {one["graph"] for one in kept.values()} - {digest(load_seed(name).graph)}
     ]
     if old:
-        print(f"docs/seeds.json has figures of other graphs: {', '.join(old)}", file=sys.stderr)
+        print(f"{FIGURES.name} has figures of other graphs: {', '.join(old)}", file=sys.stderr)
     elif page(figures) != PAGE.read_text(encoding="utf-8"):
-        print("docs/seeds.md is not of docs/seeds.json", file=sys.stderr)
+        print(f"docs/seeds.md is not of {FIGURES.name}", file=sys.stderr)
     else:
         return 0
     print("run `python scripts/seeds.py` and commit what it writes", file=sys.stderr)

@@ -17,7 +17,7 @@ from django.db.models.functions import Lower
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Campaign, Environment, Shard, StrictJSONEncoder
+from campaigns.models import Campaign, Environment, Job, Shard, StrictJSONEncoder
 from engine.finding import SIGNATURE_VERSION, Finding
 from triage.upstream.models import Following, HookDelivery, PastAddress, SitePause, UpstreamAnswer
 
@@ -327,40 +327,6 @@ class Suppression(models.Model):
     @property
     def is_active(self) -> bool:
         return self.lifted_at is None and self.expires_at > timezone.now()
-
-
-class Job(models.Model):
-    """What a worker does for a person who waits: held by owner and lease; `epoch` counts claims.
-
-    `triage.leases` claims, renews, sweeps.
-    """
-
-    class State(models.TextChoices):
-        QUEUED = "queued", "Queued"
-        RUNNING = "running", "Running"
-        DONE = "finished", "Done"
-        FAILED = "failed", "Could not run"
-        CANCELLED = "cancelled", "Cancelled"
-
-    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    asked_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
-    )
-    state = models.CharField(max_length=20, choices=State, default=State.QUEUED)
-    owner = models.CharField(max_length=120, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
-    epoch = models.PositiveIntegerField(default=0)
-    problem = models.TextField(blank=True, help_text="Why it could not run, for a person.")
-    asked_at = models.DateTimeField(default=timezone.now, editable=False)
-    started_at = models.DateTimeField(null=True, blank=True)
-    ended_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        abstract = True
-
-    @property
-    def is_open(self) -> bool:
-        return self.state in {self.State.QUEUED, self.State.RUNNING}
 
 
 class Submission(Job):

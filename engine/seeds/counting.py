@@ -9,7 +9,7 @@ from functools import cache
 
 from engine.seeds import seed_named
 
-__all__ = ["op_counts"]
+__all__ = ["op_counts", "ops_in"]
 
 # A node's line: name, type, "=", operator, "(". Inputs have an initialiser there.
 _NODE = re.compile(r"^ +(?!(?:input|weight|constant) )\w+: .*? = (\w+)\(", re.MULTILINE)
@@ -18,5 +18,9 @@ _NODE = re.compile(r"^ +(?!(?:input|weight|constant) )\w+: .*? = (\w+)\(", re.MU
 @cache
 def op_counts(name: str) -> Mapping[str, int]:
     """Calls of each operator in a seed, commonest first; `BadInput` where there is no such seed."""
-    text = seed_named(name).file.read_text(encoding="utf-8")
+    return ops_in(seed_named(name).file.read_text(encoding="utf-8"))
+
+
+def ops_in(text: str) -> Mapping[str, int]:
+    """Calls of each operator in the text of a case, commonest first."""
     return dict(Counter(_NODE.findall(text)).most_common())

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
+from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -14,13 +16,23 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from campaigns.figures import Series, bar_figure
-from campaigns.seed_usage import SeedUsage, campaigns_with_seed, seed_usage
-from engine.errors import BadInput
+from campaigns.models import ImportedSeed, Job
+from campaigns.seed_usage import (
+    ModeRuns,
+    SeedUsage,
+    campaigns_with_seed,
+    mode_runs,
+    seed_usage,
+)
+from campaigns.seeds import all_seeds, imported_seeds, seed_text
+from engine.executors.modes import MODES
 from engine.ir.graph import Graph
-from engine.ir.text import print_input, print_type
+from engine.ir.text import parse_case, print_input, print_type
 from engine.ops.spec import OPS
-from engine.seeds import SEEDS, Seed, load_seed, seed_named
+from engine.seeds import SEEDS, Seed
+from engine.seeds.agreement import PROFILE, figures_of
 from engine.seeds.counting import op_counts
+from flowmut_web.catalogue.seed_imports import UploadSeedForm, may_upload, show_import
 from triage.attribution import buckets_by_facet, findings_by_seed
 from triage.graph_panel import Panel, program_panel
 from triage.models import Facet
@@ -35,6 +47,8 @@ __all__ = [
 ]
 
 _OPS_DRAWN = 30
+_AGREES = 1e-4
+"""Of an output's greatest value: a difference to float64 below it is that of rounding."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +61,24 @@ class Row:
     usage: SeedUsage
     findings: Mapping[str, int]
     buckets: int
+    imported: ImportedSeed | None = None
 
     @property
     def found(self) -> int:
         return sum(self.findings.values())
+
+
+@dataclass(frozen=True)
+class ModeRow:
+    """One mode: what `scripts/seeds.py` measured of the seed itself, and rounds of campaigns."""
+
+    mode: str
+    measured: Mapping[str, Any]
+    runs: ModeRuns
+
+    @property
+    def agrees(self) -> bool:
+        return float(self.measured.get("difference", 1.0)) < _AGREES
 
 
 @dataclass(frozen=True)
@@ -64,41 +92,69 @@ class Contents:
 
 
 def seed_rows() -> list[Row]:
-    """Every row with what was recorded of it."""
+    """Every seed with what was recorded of it, shipped ones first."""
     usage, findings = seed_usage(), findings_by_seed()
     buckets = buckets_by_facet(Facet.Kind.SEED)
-    return [
-        Row(
-            seed,
-            sum(op_counts(name).values()),
-            len(op_counts(name)),
-            usage.get(name, SeedUsage()),
-            dict(findings.get(name, {})),
-            buckets.get(name, 0),
+    imports = {one.name: one for one in imported_seeds()}
+    rows = []
+    for name, seed in all_seeds().items():
+        ops = imports[name].ops if name in imports else op_counts(name)
+        rows.append(
+            Row(
+                seed,
+                sum(ops.values()),
+                len(ops),
+                usage.get(name, SeedUsage()),
+                dict(findings.get(name, {})),
+                buckets.get(name, 0),
+                imports.get(name),
+            )
         )
-        for name, seed in SEEDS.items()
-    ]
+    return rows
 
 
 @require_safe
 def list_seeds(request: HttpRequest) -> HttpResponse:
+    return seeds_page(request)
+
+
+def seeds_page(
+    request: HttpRequest, form: UploadSeedForm | None = None, *, status: int = 200
+) -> HttpResponse:
+    """The list, with the form as it was sent where something is wrong with it."""
     scale = request.GET.get("scale", "")
-    rows = [row for row in seed_rows() if scale in ("", row.seed.scale)]
-    context = {"rows": rows, "scale": scale, "scales": ("compact", "full"), "total": len(SEEDS)}
-    return render(request, "catalogue/seeds.html", context)
+    every = seed_rows()
+    context = {
+        "rows": [row for row in every if scale in ("", row.seed.scale)],
+        "scale": scale,
+        "scales": ("compact", "full"),
+        "total": len(every),
+        "waiting": imported_seeds().exclude(state=Job.State.DONE),
+        "form": (form or UploadSeedForm()) if may_upload(request) else None,
+    }
+    return render(request, "catalogue/seeds.html", context, status=status)
 
 
 @require_safe
 def show_seed(request: HttpRequest, name: str) -> HttpResponse:
+    waiting = imported_seeds().filter(name=name).exclude(state=Job.State.DONE).first()
+    if waiting is not None:
+        return show_import(request, waiting)
+    if request.headers.get("HX-Request"):  # the import that was polled for has become a seed
+        return HttpResponse(headers={"HX-Refresh": "true"})
     seed = _seed(name)
-    row = next(one for one in seed_rows() if one.seed is seed)
-    counts = op_counts(name)
+    row = next(one for one in seed_rows() if one.seed.name == name)
+    counts = row.imported.ops if row.imported else op_counts(name)
     drawn = dict(list(counts.items())[:_OPS_DRAWN])
     context = {
         "row": row,
         "seed": seed,
-        "contents": _contents(name),
-        "twin": SEEDS.get(seed.twin),
+        "contents": _contents(name, row.imported.uuid if row.imported else None),
+        "twin": SEEDS.get(seed.twin) if name in SEEDS else None,
+        "modes": agreement(name),
+        "profile": figures_of(name).get(PROFILE),
+        "imported": row.imported,
+        "may_remove": may_upload(request) and not row.usage.campaigns,
         "counts": counts,
         "known": OPS,
         "figure": bar_figure(
@@ -139,24 +195,34 @@ def download_picture(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def download_graph(request: HttpRequest, name: str) -> HttpResponse:
-    """The seed's text, as shipped: `flowmut run` and the parser read it."""
-    text = _seed(name).file.read_text(encoding="utf-8")
+    """The seed's text, as it is: `flowmut run` and the parser read it."""
+    text = seed_text(_seed(name).name)
     response = HttpResponse(text, content_type="text/plain; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}.flow"'
     return response
 
 
+def agreement(name: str) -> list[ModeRow]:
+    """Every mode, as measured and as in the newest rounds. One query."""
+    measured, runs = figures_of(name), mode_runs(name)
+    return [
+        ModeRow(mode, measured.get(mode, {}), runs.get(mode, ModeRuns()))
+        for mode in MODES
+        if mode in measured or mode in runs
+    ]
+
+
 def _seed(name: str) -> Seed:
     """The one loader."""
     try:
-        return seed_named(name)
-    except BadInput as problem:
-        raise Http404(str(problem)) from problem
+        return all_seeds()[name]
+    except KeyError:
+        raise Http404(f"no seed {name}") from None
 
 
 def _panel(request: HttpRequest, seed: Seed) -> Panel | str:
     return program_panel(
-        seed.file.read_text(encoding="utf-8"),
+        seed_text(seed.name),
         request.GET,
         title=f"Graph of {seed.title}",
         page=reverse("catalogue:show-graph", args=[seed.name]),
@@ -165,9 +231,9 @@ def _panel(request: HttpRequest, seed: Seed) -> Panel | str:
 
 
 @lru_cache(maxsize=64)
-def _contents(name: str) -> Contents:
-    """Read once: the graph of a large seed takes seconds to parse."""
-    graph: Graph = load_seed(name).graph
+def _contents(name: str, uuid: UUID | None) -> Contents:
+    """Read once: the graph of a large seed takes seconds to parse. `uuid`: of an imported one."""
+    graph: Graph = parse_case(seed_text(name)).graph
     roles = Counter(one.role for one in graph.inputs)
     return Contents(
         tuple(print_input(one) for one in graph.inputs if one.role == "input"),

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from campaigns.identity import is_gone
+from campaigns.seed_imports import sweep_imports
 from campaigns.shards import sweep_expired
 from campaigns.slices import SLICE_SECONDS
 from flowmut_web.worker import child
@@ -48,6 +49,10 @@ class Command(BaseCommand):
         for waiting in sweep_reruns(is_gone=is_gone):
             if child.rerun(waiting.job, epoch=waiting.epoch):
                 self.stdout.write(f"rerun {waiting.job}: done")
+                return True
+        for asked in sweep_imports(is_gone=is_gone):
+            if child.seed_import(asked.job, epoch=asked.epoch):
+                self.stdout.write(f"import {asked.job}: done")
                 return True
         for waiting in sweep_submissions(is_gone=is_gone):
             if child.submission(waiting.job, epoch=waiting.epoch):

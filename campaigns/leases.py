@@ -18,7 +18,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from triage.models import Job
+from campaigns.models import Job
 
 __all__ = [
     "LEASE",
