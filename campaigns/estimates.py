@@ -11,7 +11,7 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from campaigns.models import HEARTBEAT_STALE, MOST_ROUNDS, Campaign, Shard, WorkerHeartbeat
-from campaigns.seeds import seed_scale
+from campaigns.seeds import seed_scales
 
 __all__ = ["DEFAULT_SECONDS", "DISK_PER_ROUND", "Estimate", "SeedCost", "estimate", "workers_there"]
 
@@ -32,6 +32,7 @@ class SeedCost:
     seconds_per_round: float
     seen: int
     rounds: int
+    scale: str = "compact"
 
     @property
     def seconds(self) -> float:
@@ -72,7 +73,7 @@ class Estimate:
     @property
     def memory(self) -> int:
         """Bytes, with the greediest seeds side by side."""
-        needs = sorted((_SHARD_BYTES[seed_scale(one.seed)] for one in self.seeds), reverse=True)
+        needs = sorted((_SHARD_BYTES[one.scale] for one in self.seeds), reverse=True)
         return sum(needs[: self.at_once])
 
     @property
@@ -88,13 +89,14 @@ def estimate(
     workers: int | None = None,
     now: datetime | None = None,
 ) -> Estimate:
-    """What a campaign of these seeds and limits will take. Three queries, and one for each
-    imported seed."""
-    speeds = _speeds()
+    """What a campaign of these seeds and limits will take. Four queries."""
+    speeds, scales = _speeds(), seed_scales()
     there, is_alive = workers_there(now=now)
     live = [Campaign.Status.PENDING, Campaign.Status.RUNNING]
     return Estimate(
-        seeds=tuple(_cost(seed, speeds, rounds, minutes) for seed in seeds),
+        seeds=tuple(
+            _cost(seed, scales.get(seed, "compact"), speeds, rounds, minutes) for seed in seeds
+        ),
         workers=there,
         is_alive=is_alive,
         at_once=min(len(seeds), there, workers or there),
@@ -121,10 +123,14 @@ def _speeds() -> dict[str, tuple[float, int]]:
 
 
 def _cost(
-    seed: str, speeds: dict[str, tuple[float, int]], rounds: int | None, minutes: int | None
+    seed: str,
+    scale: str,
+    speeds: dict[str, tuple[float, int]],
+    rounds: int | None,
+    minutes: int | None,
 ) -> SeedCost:
-    each, seen = speeds.get(seed, (DEFAULT_SECONDS[seed_scale(seed)], 0))
+    each, seen = speeds.get(seed, (DEFAULT_SECONDS[scale], 0))
     limit = MOST_ROUNDS if rounds is None else rounds
     if minutes is not None:
         limit = min(limit, max(1, round(minutes * 60 / max(each, 1e-3))))
-    return SeedCost(seed, each, seen, limit)
+    return SeedCost(seed, each, seen, limit, scale)

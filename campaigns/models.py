@@ -471,7 +471,7 @@ class WorkerHeartbeat(models.Model):
 class Job(models.Model):
     """What a worker does for a person who waits: held by owner and lease; `epoch` counts claims.
 
-    `campaigns.leases` claims, renews, sweeps.
+    `triage.leases` claims, renews, sweeps.
     """
 
     class State(models.TextChoices):

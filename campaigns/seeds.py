@@ -13,7 +13,7 @@ from campaigns.models import ImportedSeed, Job
 from engine.errors import BadInput
 from engine.seeds import SEEDS, Seed
 
-__all__ = ["all_seeds", "imported_seeds", "ready_seeds", "seed_file", "seed_scale", "seed_text"]
+__all__ = ["all_seeds", "imported_seeds", "ready_seeds", "seed_file", "seed_scales", "seed_text"]
 
 
 def imported_seeds() -> QuerySet[ImportedSeed]:
@@ -44,12 +44,9 @@ def _as_seed(row: ImportedSeed) -> Seed:
     )
 
 
-def seed_scale(name: str) -> str:
-    """ "full" or "compact"; a seed that is gone counts as compact."""
-    if name in SEEDS:
-        return SEEDS[name].scale
-    found = ImportedSeed.objects.filter(name=name).values_list("scale", flat=True).first()
-    return found or "compact"
+def seed_scales() -> Mapping[str, str]:
+    """ "full" or "compact", by name. One query."""
+    return {name: seed.scale for name, seed in all_seeds().items()}
 
 
 def seed_text(name: str) -> str:

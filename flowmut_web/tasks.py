@@ -13,11 +13,11 @@ from typing import Any
 from celery import shared_task
 from django.conf import settings
 
-from campaigns import seed_imports
 from campaigns.environments import ensure_environments, probe_environment
 from campaigns.identity import is_gone
 from campaigns.models import Environment
 from campaigns.shards import Hint, sweep_expired
+from flowmut_web import seed_imports
 from flowmut_web.worker import child
 from triage import following, polling, reruns, retesting, submitting
 from triage.suppressing import end_suppressions

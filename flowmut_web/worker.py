@@ -28,11 +28,11 @@ from django.conf import settings
 from campaigns.environments import engine_environments
 from campaigns.models import Shard
 from campaigns.pulse import Pulse
-from campaigns.seed_imports import is_import_waiting, run_import
 from campaigns.slices import SLICE_SECONDS, Engine, Slice, run_slice
 from engine.campaign import campaign
 from engine.executors.pool import Pool
 from engine.finding import Finding
+from flowmut_web.seed_imports import is_import_waiting, run_import
 from triage.recording import record_finding
 from triage.reruns import is_waited_for, run_rerun
 from triage.retesting import learn

@@ -1,6 +1,6 @@
 """Running the stored script of a finding again: asked for, claimed, run, judged, swept.
 
-How a job is held is in `campaigns.leases`. Of one finding at most one rerun runs at a time; a
+How a job is held is in `triage.leases`. Of one finding at most one rerun runs at a time; a
 constraint sees to that, and the others wait.
 """
 
@@ -20,12 +20,12 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from campaigns import leases
-from campaigns.leases import Claim, Hint, LostJobError, StoppingError, Watch
 from campaigns.models import Environment
 from engine.script_run import Ending, ScriptRun, run_script
+from triage import leases
 from triage.counting import weigh_again
 from triage.events import raise_flag, write_event
+from triage.leases import Claim, Hint, LostJobError, StoppingError, Watch
 from triage.models import Bisection, Bucket, BucketEvent, FindingRecord, Rerun
 from triage.regressions import ran_on_older
 

@@ -1,6 +1,6 @@
 """Reproducers that people submit: queued, run isolated by a worker, made into findings.
 
-How a job is held is in `campaigns.leases`; what is run and how it is judged, in `engine.foreign`.
+How a job is held is in `triage.leases`; what is run and how it is judged, in `engine.foreign`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from campaigns import leases
-from campaigns.leases import Claim, Hint, LostJobError, StoppingError, Watch
 from campaigns.models import Environment
 from engine.errors import BadInput
 from engine.executors.environment import Environment as Interpreter
@@ -26,6 +24,8 @@ from engine.executors.environment import probe
 from engine.finding import Symptom
 from engine.foreign.examination import Examined, Workshop, examine
 from engine.foreign.reading import read
+from triage import leases
+from triage.leases import Claim, Hint, LostJobError, StoppingError, Watch
 from triage.models import FindingRecord, Submission
 from triage.recording import record_finding
 from triage.retesting import NothingToRunError, retest

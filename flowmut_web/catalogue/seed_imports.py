@@ -12,11 +12,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
-from campaigns.leases import cancel
 from campaigns.models import ImportedSeed
-from campaigns.seed_imports import KINDS, remove_seed, upload_seed
 from campaigns.seeds import imported_seeds
 from engine.errors import BadInput
+from flowmut_web.seed_imports import KINDS, remove_seed, upload_seed
+from triage.leases import cancel
 from triage.people import person
 
 __all__ = ["UploadSeedForm", "may_upload", "remove", "show_import", "upload"]

@@ -237,5 +237,5 @@ def test_estimate_makes_the_same_number_of_queries_for_any_number_of_seeds(
 ) -> None:
     factories.shard(recorded_rounds=20, seconds=60.0)
     for seeds in ([factories.SEED], [factories.SEED, QWEN]):
-        with django_assert_num_queries(3):
+        with django_assert_num_queries(6):
             CampaignForm(form(seeds=seeds)).estimate_cost()

@@ -20,7 +20,6 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
-from campaigns import leases
 from campaigns.identity import is_gone, worker_name
 from campaigns.models import Environment, WorkerHeartbeat
 from campaigns.pulse import Pulse
@@ -29,7 +28,7 @@ from flowmut_web.tasks import run_rerun as task
 from flowmut_web.tasks import sweep
 from flowmut_web.worker import child
 from tests import factories
-from triage import reruns
+from triage import leases, reruns
 from triage.grouping import merge_buckets
 from triage.models import Bucket, FindingRecord, Rerun
 

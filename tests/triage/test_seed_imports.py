@@ -16,7 +16,6 @@ from django.urls import reverse
 from onnx import TensorProto, helper, numpy_helper
 from pytest_django import Settings
 
-from campaigns import seed_imports
 from campaigns.forms import CampaignForm
 from campaigns.models import ImportedSeed
 from campaigns.seeds import seed_file, seed_text
@@ -24,6 +23,7 @@ from campaigns.slices import options_of
 from engine.errors import BadInput
 from engine.executors.pool import Pool
 from engine.seeds import load_start
+from flowmut_web import seed_imports
 from flowmut_web.tasks import import_seed as task
 from flowmut_web.worker import child
 from tests import factories

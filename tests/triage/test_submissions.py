@@ -16,12 +16,11 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
-from campaigns import leases
 from engine.errors import BadInput
 from flowmut_web.tasks import run_submission as task
 from flowmut_web.worker import child
 from tests import factories
-from triage import submitting
+from triage import leases, submitting
 from triage.models import Bucket, FindingRecord, Report, Rerun, Submission
 from triage.reporting import draft_report
 

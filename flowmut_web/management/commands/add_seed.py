@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from campaigns.seed_imports import add_case
 from engine.errors import BadInput
+from flowmut_web.seed_imports import add_case
 
 __all__ = ["Command"]
 

@@ -9,9 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from campaigns.identity import is_gone
-from campaigns.seed_imports import sweep_imports
 from campaigns.shards import sweep_expired
 from campaigns.slices import SLICE_SECONDS
+from flowmut_web.seed_imports import sweep_imports
 from flowmut_web.worker import child
 from triage.reruns import sweep_reruns
 from triage.submitting import sweep_submissions

@@ -1,6 +1,6 @@
 """Imports of seeds: asked for by a person, done by a worker, removed while nothing used them.
 
-How a job is held is in `campaigns.leases`; what an import is, in `engine.importation`. A `.pt2`
+How a job is held is in `triage.leases`; what an import is, in `engine.importation`. A `.pt2`
 file and a module run code of whoever made them, so these are for the command line alone.
 """
 
@@ -22,8 +22,6 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from campaigns import leases
-from campaigns.leases import Claim, Hint, LostJobError, StoppingError, Watch
 from campaigns.models import ImportedSeed, Shard
 from engine.errors import BadInput, EngineError
 from engine.executors.outcome import Array, Status
@@ -36,6 +34,8 @@ from engine.ops.typing import check_types
 from engine.seeds import SEEDS, parameter_count, seed_scale, trainable_count
 from engine.seeds.counting import ops_in
 from engine.seeds.importing import unmapped
+from triage import leases
+from triage.leases import Claim, Hint, LostJobError, StoppingError, Watch
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
