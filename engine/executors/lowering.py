@@ -1,14 +1,13 @@
 """From a case to the source file that runs and that a report shows: straight line, a node a line.
 
 The layout of the file is in docs/architecture.md. What a node's line says is a form of its
-operator's row; nothing here knows an operator, but for the loops, which are statements.
+operator's row; nothing here knows an operator. Nodes with bodies are statements: `control` writes
+them.
 """
 
 from __future__ import annotations
 
 import ast
-import builtins
-import keyword
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,8 +16,10 @@ from dataclasses import dataclass, field
 
 from engine.errors import EngineError
 from engine.executors.apis import MODULES, public_api
+from engine.executors.control import ControlWriter
+from engine.executors.source import Names, Scope, Text, indented
 from engine.ir.case import Case
-from engine.ir.graph import Attr, Graph, Node, Region
+from engine.ir.graph import Attr, Graph, Node
 from engine.ir.types import COMPLEX, FLOATS, Dense, Type, is_float
 from engine.ops.spec import FRAMEWORKS, Form, Limit, OpCall, OpSpec
 from engine.ops.typing import ITEM, bind, call_of_node, spec_of
@@ -86,58 +87,15 @@ def has_form(node: Node, types: Mapping[str, Type], framework: str) -> bool:
     )
 
 
-# -------------------------------------------------------------------------------------- names
-_RESERVED = frozenset(
-    {*keyword.kwlist, *dir(builtins), *MODULES["torch"], *MODULES["mindspore"]}
-    | {"mindspore", "forward", "loss", "setup"}
-)
-
-
-@dataclass
-class _Names:
-    """Names of Python variables: a value keeps its name where Python allows it."""
-
-    taken: set[str] = field(default_factory=lambda: set(_RESERVED))
-
-    def fresh(self, wanted: str) -> str:
-        found = wanted
-        number = 0
-        while found in self.taken:
-            number += 1
-            found = f"{wanted}_" if number == 1 else f"{wanted}_{number}"
-        self.taken.add(found)
-        return found
-
-
-@dataclass(frozen=True)
-class _Scope:
-    """What the values of a graph or a body are called in the source, and what is known of them.
-
-    `inputs` has the values that are graph inputs, under the name that the input has in the graph.
-    """
-
-    names: Mapping[str, str]
-    types: Mapping[str, Type]
-    inputs: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class _Text:
-    """A line of the source and the node it belongs to."""
-
-    text: str
-    node: str = ""
-
-
 # ------------------------------------------------------------------------------------- writer
 @dataclass
 class _Writer:
     case: Case
     framework: str
     override: str | None
-    names: _Names = field(default_factory=_Names)
-    module: list[_Text] = field(default_factory=list)
-    setup: list[_Text] = field(default_factory=list)
+    names: Names = field(default_factory=Names)
+    module: list[Text] = field(default_factory=list)
+    setup: list[Text] = field(default_factory=list)
     objects: list[str] = field(default_factory=list)
     setup_objects: list[str] = field(default_factory=list)
     setup_inputs: set[str] = field(default_factory=set)
@@ -151,12 +109,12 @@ class _Writer:
     def write(self) -> Lowered:
         inputs = {given.name: given.name for given in self.graph.inputs}
         names = {name: self.names.fresh(name) for name in self.graph.types}
-        scope = _Scope(names, self.graph.types, inputs)
-        body = list(self._nodes(self.graph.nodes, scope))
+        scope = Scope(names, self.graph.types, inputs)
+        body = list(self.nodes(self.graph.nodes, scope))
         results = ", ".join(names[name] for name in self.graph.outputs)
         forward = [
-            _Text(f"def forward({', '.join(names[name] for name in inputs)}):"),
-            *_indented([*body, _Text(f"return {results}")]),
+            Text(f"def forward({', '.join(names[name] for name in inputs)}):"),
+            *indented([*body, Text(f"return {results}")]),
         ]
         cotangents = self._cotangents()
         lines = _assembled(
@@ -176,12 +134,12 @@ class _Writer:
             apis=tuple(self.apis),
         )
 
-    def _setup(self, names: Mapping[str, str]) -> list[_Text]:
+    def _setup(self, names: Mapping[str, str]) -> list[Text]:
         if not self.setup:
             return []
         given = [names[one.name] for one in self.graph.inputs if one.name in self.setup_inputs]
-        share = _Text(f"global {', '.join(self.setup_objects)}")
-        return [_Text(f"def setup({', '.join(given)}):"), *_indented([share, *self.setup])]
+        share = Text(f"global {', '.join(self.setup_objects)}")
+        return [Text(f"def setup({', '.join(given)}):"), *indented([share, *self.setup])]
 
     # ---- the gradient
     def _cotangents(self) -> tuple[Cotangent, ...]:
@@ -197,7 +155,7 @@ class _Writer:
                 found.append(Cotangent(name, position, of.extents, dtype))
         return tuple(found)
 
-    def _loss(self, names: Mapping[str, str], cotangents: tuple[Cotangent, ...]) -> list[_Text]:
+    def _loss(self, names: Mapping[str, str], cotangents: tuple[Cotangent, ...]) -> list[Text]:
         if not cotangents:
             return []
         inputs = [names[given.name] for given in self.graph.inputs]
@@ -206,9 +164,9 @@ class _Writer:
             outputs = [self.names.fresh(f"{name}_{at}") for at, name in enumerate(outputs)]
         terms = [self._term(outputs[one.output], one) for one in cotangents]
         return [
-            _Text(f"def loss({', '.join([*inputs, *(one.name for one in cotangents)])}):"),
-            _Text(f"    {', '.join(outputs)} = forward({', '.join(inputs)})"),
-            _Text(f"    return {' + '.join(terms)}"),
+            Text(f"def loss({', '.join([*inputs, *(one.name for one in cotangents)])}):"),
+            Text(f"    {', '.join(outputs)} = forward({', '.join(inputs)})"),
+            Text(f"    return {' + '.join(terms)}"),
         ]
 
     def _term(self, output: str, cotangent: Cotangent) -> str:
@@ -219,18 +177,21 @@ class _Writer:
         return f"({output} * {cotangent.name}).sum()"
 
     # ---- nodes
-    def _nodes(self, nodes: Iterable[Node], scope: _Scope) -> Iterator[_Text]:
+    def nodes(self, nodes: Iterable[Node], scope: Scope) -> Iterator[Text]:
         for node in nodes:
             if node.op == ITEM:
                 whole = scope.names[node.uses[0]]
-                yield _Text(f"{scope.names[node.name]} = {whole}[{node.attr('index')}]", node.name)
+                yield Text(f"{scope.names[node.name]} = {whole}[{node.attr('index')}]", node.name)
             elif node.regions:
-                self.forms[node.name] = "builtin"
-                yield from (_Text(line.text, node.name) for line in self._loop(node, scope))
+                form = node.form(self.framework)
+                known = spec_of(node).forms[self.framework]
+                self.forms[node.name] = form if form in known else next(iter(known))
+                lines = ControlWriter(node, scope, self.forms[node.name], self).write()
+                yield from (Text(line.text, node.name) for line in lines)
             else:
                 yield from self._call(node, scope)
 
-    def _call(self, node: Node, scope: _Scope) -> Iterator[_Text]:
+    def _call(self, node: Node, scope: Scope) -> Iterator[Text]:
         spec = spec_of(node)
         name, form = self._form(spec, node, scope)
         self.forms[node.name] = name
@@ -245,15 +206,15 @@ class _Writer:
         target = scope.names[node.name]
         text = form.call.format_map(fill)
         if form.result is None:
-            yield _Text(f"{target} = {text}", node.name)
+            yield Text(f"{target} = {text}", node.name)
         elif form.result.count("{out}") == 1 and _binds_tightly(text):
-            yield _Text(f"{target} = {form.result.format_map({**fill, 'out': text})}", node.name)
+            yield Text(f"{target} = {form.result.format_map({**fill, 'out': text})}", node.name)
         else:
-            yield _Text(f"{target} = {text}", node.name)
+            yield Text(f"{target} = {text}", node.name)
             result = form.result.format_map({**fill, "out": target})
-            yield _Text(f"{target} = {result}", node.name)
+            yield Text(f"{target} = {result}", node.name)
 
-    def _form(self, spec: OpSpec, node: Node, scope: _Scope) -> tuple[str, Form]:
+    def _form(self, spec: OpSpec, node: Node, scope: Scope) -> tuple[str, Form]:
         """The form the node asks for, else the plainest that can be written here."""
         call = call_of_node(node, scope.types)
         table = spec.forms.get(self.framework, {})
@@ -271,7 +232,7 @@ class _Writer:
                 raise Unsupported(f"{node.name}: {spec.name} as {name}: {limit.reason}")
         return name, form
 
-    def _can_set_up(self, spec: OpSpec, node: Node, form: Form, scope: _Scope) -> bool:
+    def _can_set_up(self, spec: OpSpec, node: Node, form: Form, scope: Scope) -> bool:
         """Whether what the form builds beforehand is known then: inputs that no call replaces."""
         if not form.setup:
             return True
@@ -279,7 +240,7 @@ class _Writer:
         needed = _set_up_with(spec, node, form)
         return all(name in scope.inputs and scope.inputs[name] not in replaced for name in needed)
 
-    def _build(self, spec: OpSpec, node: Node, form: Form, scope: _Scope) -> str:
+    def _build(self, spec: OpSpec, node: Node, form: Form, scope: Scope) -> str:
         """Write the statements that build the node's object; answer the object's name."""
         name = self.names.fresh(f"{node.op}_{node.name}")
         self.objects.append(name)
@@ -292,7 +253,7 @@ class _Writer:
             (self.setup if needed else self.module).extend(_statement(statement, fill, node))
         return name
 
-    def _fill(self, spec: OpSpec, node: Node, scope: _Scope) -> dict[str, str]:
+    def _fill(self, spec: OpSpec, node: Node, scope: Scope) -> dict[str, str]:
         """What each placeholder of a form stands for in this node."""
         fill: dict[str, str] = {}
         for slot, given in bind(spec, node.operands).items():
@@ -314,58 +275,6 @@ class _Writer:
             return f"torch.{dtype}"
         return "ms.bool_" if dtype == "bool" else f"ms.{dtype}"
 
-    # ---- loops
-    def _loop(self, node: Node, scope: _Scope) -> Iterator[_Text]:
-        """Assign the carried values, then a Python loop whose body assigns them anew."""
-        body = node.regions[-1]
-        carried = [self.names.fresh(one.name) for one in body.parameters]
-        targets = ", ".join(carried)
-        yield _Text(f"{targets} = {', '.join(scope.names[name] for name in node.operands if name)}")
-        inner = self._body_scope(body, carried, scope)
-        step = [*self._nodes(body.nodes, inner), _Text(f"{targets} = {_results(body, inner)}")]
-        if node.op == "for":
-            yield _Text(f"for {self.names.fresh('turn')} in range({node.attr('trips')}):")
-            yield from _indented(step)
-        else:
-            yield from self._while(node, step, carried, scope)
-        result = f"({targets})" if len(carried) > 1 else targets
-        yield _Text(f"{scope.names[node.name]} = {result}")
-
-    def _while(
-        self, node: Node, step: list[_Text], carried: list[str], scope: _Scope
-    ) -> Iterator[_Text]:
-        """Count the turns and, where there is a body for it, test a condition before each."""
-        count = self.names.fresh("turns")
-        test: list[_Text] = []
-        for condition in node.regions[:-1]:
-            inner = self._body_scope(condition, carried, scope)
-            test += self._nodes(condition.nodes, inner)
-            if node.form(self.framework) == "builtin_and":
-                yield from (_Text(f"{count} = 0"), *test)
-                yield _Text(f"while {_results(condition, inner)} and {count} < {node.bound}:")
-                yield from _indented([*step, _Text(f"{count} = {count} + 1"), *test])
-                return
-            test += [_Text(f"if not {_results(condition, inner)}:"), _Text("    break")]
-        yield _Text(f"{count} = 0")
-        yield _Text(f"while {count} < {node.bound}:")
-        yield from _indented([*test, *step, _Text(f"{count} = {count} + 1")])
-
-    def _body_scope(self, region: Region, carried: list[str], scope: _Scope) -> _Scope:
-        names = {one.name: name for one, name in zip(region.parameters, carried, strict=True)}
-        names |= {inner: scope.names[outer] for inner, outer in region.captures}
-        names |= {one.name: self.names.fresh(one.name) for one in region.nodes}
-        types = {inner: scope.types[outer] for inner, outer in region.captures}
-        types |= {one.name: one.type for one in region.parameters}
-        types |= {one.name: one.type for one in region.nodes}
-        inputs = {
-            inner: scope.inputs[outer] for inner, outer in region.captures if outer in scope.inputs
-        }
-        return _Scope(names, types, inputs)
-
-
-def _results(region: Region, scope: _Scope) -> str:
-    return ", ".join(scope.names[name] for name in region.results)
-
 
 def _limits(spec: OpSpec, limit: Limit, form: str, call: OpCall) -> bool:
     mixed = [call.types[one.name] for one in spec.operands if one.kind == "mixed"]
@@ -382,30 +291,26 @@ def _set_up_with(spec: OpSpec, node: Node, form: Form) -> Iterator[str]:
 
 
 # --------------------------------------------------------------------------------------- text
-def _indented(lines: Iterable[_Text]) -> Iterator[_Text]:
-    return (_Text(f"    {line.text}", line.node) for line in lines)
-
-
-def _statement(template: str, fill: Mapping[str, str], node: Node) -> Iterator[_Text]:
-    return (_Text(line, node.name) for line in template.format_map(fill).splitlines())
+def _statement(template: str, fill: Mapping[str, str], node: Node) -> Iterator[Text]:
+    return (Text(line, node.name) for line in template.format_map(fill).splitlines())
 
 
 # No value is called as a module is, so a name before a dot or a bracket is the module.
 _MODULE = re.compile(rf"(?<![\w.])({'|'.join({*MODULES['torch'], *MODULES['mindspore']})})(?=[.(])")
 
 
-def _assembled(blocks: Iterable[list[_Text]], framework: str) -> list[_Text]:
+def _assembled(blocks: Iterable[list[Text]], framework: str) -> list[Text]:
     """Imports of what the blocks use, then the blocks that are not empty, two lines apart."""
     present = [block for block in blocks if block]
     used = {name for block in present for line in block for name in _MODULE.findall(line.text)}
     imports = _imports(used, framework)
-    lines: list[_Text] = []
+    lines: list[Text] = []
     for at, block in enumerate([imports, *present] if imports else present):
-        lines += [_Text("")] * (2 if at else 0) + block
+        lines += [Text("")] * (2 if at else 0) + block
     return lines
 
 
-def _imports(used: AbstractSet[str], framework: str) -> list[_Text]:
+def _imports(used: AbstractSet[str], framework: str) -> list[Text]:
     """The statements in the order of the table; names of one module share a line."""
     lines: list[str] = []
     for name, statement in MODULES[framework].items():
@@ -415,7 +320,7 @@ def _imports(used: AbstractSet[str], framework: str) -> list[_Text]:
                 lines[-1] += f", {imported}"
             else:
                 lines.append(statement)
-    return [_Text(line) for line in lines]
+    return [Text(line) for line in lines]
 
 
 def _python(value: Attr) -> str:

@@ -178,7 +178,7 @@ class _Run:
             assert isinstance(index, int)
             return whole[index]
         if node.regions:
-            return self.loop(node, scope)
+            return self.control(node, scope)
         spec = spec_of(node)
         widen = node.views is None and self.dtype is None
         operands = [
@@ -218,7 +218,36 @@ class _Run:
             array = array.copy()
         return array
 
-    # ---- loops
+    # ---- nodes with bodies
+    def control(self, node: Node, scope: Mapping[str, Value]) -> Value:
+        given = [scope[name] for name in node.uses[: len(node.operands)]]
+        body = node.regions[-1]
+        match node.op:
+            case "map":
+                return tuple(self.body(body, [one], scope)[0] for one in given)
+            case "filter":
+                return self.kept(node, given, scope)
+            case "scan":
+                carried, *elements = given
+                shown = []
+                for one in elements:
+                    carried, more = self.body(body, [carried, one], scope)
+                    shown.append(more)
+                return (carried, *shown)
+            case _:
+                return self.loop(node, scope)
+
+    def kept(self, node: Node, given: Iterable[Value], scope: Mapping[str, Value]) -> Value:
+        """The sum of the elements for which the body holds, from nought."""
+        first, *_ = given
+        assert isinstance(first, np.ndarray)
+        total: Value = np.multiply(first, 0, dtype=first.dtype)
+        for one in given:
+            if self.body(node.regions[-1], [one], scope)[0]:
+                assert isinstance(one, np.ndarray)
+                total = np.add(total, one)
+        return self.settled_array(total, node.type, node, [])
+
     def loop(self, node: Node, scope: Mapping[str, Value]) -> Value:
         carried = [scope[name] for name in node.uses[: len(node.operands)]]
         turns = node.attr("trips") if node.op == "for" else node.bound

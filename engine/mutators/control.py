@@ -41,35 +41,75 @@ def loop_round(kind: str, trips: int) -> Edit:
 
     def edit(case: Case, site: Site, rng: np.random.Generator) -> Case:
         node = case.graph.by_name[site.nodes[0]]
-        slot = _own_slot(case.graph, node)
-        carried_in = node.operands[slot]
-        assert carried_in is not None
         draft = Draft(case, rng).before(node.name)
-        carried = draft.fresh("c")
-        names = {name: draft.fresh("o") for name in dict.fromkeys(node.operands) if name}
-        inner = tuple(
-            carried if at == slot else None if name is None else names[name]
-            for at, name in enumerate(node.operands)
-        )
-        captures = tuple(
-            (names[name], name)
-            for name in dict.fromkeys(node.operands)
-            if name is not None and names[name] in inner
-        )
-        made = draft.fresh("b")
-        body = Region(
-            (Input(carried, node.type),),
-            captures,
-            (Node(made, node.op, inner, node.type, node.attrs, node.forms),),
-            (made,),
-        )
-        looped = _loop(
-            draft, kind, carried_in, (body,), bound=trips, trips=trips if kind == "for" else None
-        )
-        draft.replace_by(node.name, looped)
+        body, start = _as_body(draft, case.graph, node)
+        count = trips if kind == "for" else None
+        draft.replace_by(node.name, _loop(draft, kind, start, (body,), bound=trips, trips=count))
         return draft.finish()
 
     return edit
+
+
+def _as_body(draft: Draft, graph: Graph, node: Node) -> tuple[Region, str]:
+    """The node as a body of one carried value, and the value that it starts from."""
+    slot = _own_slot(graph, node)
+    start = node.operands[slot]
+    assert start is not None
+    carried = draft.fresh("c")
+    names = {name: draft.fresh("o") for name in dict.fromkeys(node.operands) if name}
+    inner = tuple(
+        carried if at == slot else None if name is None else names[name]
+        for at, name in enumerate(node.operands)
+    )
+    captures = tuple((names[name], name) for name in names if names[name] in inner)
+    made = draft.fresh("b")
+    nodes = (Node(made, node.op, inner, node.type, node.attrs, node.forms),)
+    return Region((Input(carried, node.type),), captures, nodes, (made,)), start
+
+
+def mapped(case: Case, site: Site, rng: np.random.Generator) -> Case:
+    """The node over two elements, its own operand and half of it; the first takes its place."""
+    node = case.graph.by_name[site.nodes[0]]
+    draft = Draft(case, rng).before(node.name)
+    body, start = _as_body(draft, case.graph, node)
+    elements = (start, draft.scaled(start, 0.5))
+    made = draft.put(Node(draft.fresh(), "map", elements, node.type, regions=(body,), bound=2))
+    first, second = draft.parts(made)
+    draft.add_output(second)
+    draft.replace_by(node.name, first)
+    return draft.finish()
+
+
+def scanned(case: Case, site: Site, rng: np.random.Generator) -> Case:
+    """The node on a carried value, twice; what it adds up with an element is shown."""
+    node = case.graph.by_name[site.nodes[0]]
+    draft = Draft(case, rng).before(node.name)
+    body, start = _as_body(draft, case.graph, node)
+    element = draft.fresh("e")
+    shown = _inner(draft, "add", (body.results[0], element))
+    body = Region(
+        (*body.parameters, Input(element, node.type)),
+        body.captures,
+        (*body.nodes, shown),
+        (body.results[0], shown.name),
+    )
+    operands = (start, start, draft.scaled(start, 0.5))
+    made = draft.put(Node(draft.fresh(), "scan", operands, node.type, regions=(body,), bound=2))
+    last, *more = draft.parts(made)
+    draft.add_output(more[-1])
+    draft.replace_by(node.name, last)
+    return draft.finish()
+
+
+def filtered(case: Case, site: Site, rng: np.random.Generator) -> Case:
+    """The sum of those of the value and its half whose sum of squares is over a bound."""
+    draft = Draft(case, rng).after(site.value)
+    type_ = draft.dense(site.value)
+    test = _condition(draft, draft.fresh("c"), type_)
+    elements = (site.value, draft.scaled(site.value, 0.5))
+    made = draft.put(Node(draft.fresh(), "filter", elements, type_, regions=(test,), bound=2))
+    draft.redirect(site.value, made)
+    return draft.finish()
 
 
 def _own_slot(graph: Graph, node: Node) -> int:
@@ -85,7 +125,12 @@ def _loopable(graph: Graph, node: Node) -> bool:
     return plain and any(name and graph.types[name] == node.type for name in node.operands)
 
 
+def _floating(graph: Graph, node: Node) -> bool:
+    return isinstance(node.type, Dense) and is_floating(node.type) and _loopable(graph, node)
+
+
 LOOPABLE = nodes(_loopable)
+LOOPABLE_FLOATING = nodes(_floating)
 
 
 def halving(op: str) -> Edit:
@@ -145,6 +190,42 @@ if "for" in OPS and "while" in OPS:
         provenance=BUG_KIND("control flow"),
         example=("y = gelu(x)", "y = for(x; trips=1) bound 1\n  body (c) b = gelu(c) yield b"),
         doc="A node inside a loop of one turn.",
+    )
+    mutator(
+        "subgraph.insertion.elements.map",
+        effect=Effect.CHANGING,
+        sites=LOOPABLE_FLOATING,
+        edit=mapped,
+        provenance=BUG_KIND("control flow"),
+        example=(
+            "y = gelu(x)",
+            "h = mul_scalar(x; value=0.5)\nm = map(x, h) bound 2\n  body (c) b = gelu(c) yield b",
+        ),
+        doc="A node mapped over its operand and half of it; the second result is an output.",
+    )
+    mutator(
+        "subgraph.update.elements.scan",
+        effect=Effect.CHANGING,
+        sites=LOOPABLE_FLOATING,
+        edit=scanned,
+        provenance=BUG_KIND("control flow"),
+        example=(
+            "y = gelu(x)",
+            "s = scan(x, x, h) bound 2\n  body (c, e) b = gelu(c), a = add(b, e) yield b, a",
+        ),
+        doc="A node on a value that is carried over two elements; what is shown is an output.",
+    )
+    mutator(
+        "subgraph.insertion.elements.filter",
+        effect=Effect.CHANGING,
+        sites=values(lambda type_: is_floating(type_) and 0 < type_.elements <= 1 << 16),
+        edit=filtered,
+        provenance=BUG_KIND("control flow"),
+        example=(
+            "y = exp(x)",
+            "f = filter(x, h) bound 2\n  (condition: sum of squares over 1)\ny = exp(f)",
+        ),
+        doc="Which elements are added up depends on the data.",
     )
     mutator(
         "subgraph.insertion.loop.never",

@@ -288,7 +288,7 @@ class Draft:
         self.nodes.insert(self.cursor, node)
         self.cursor += 1
         self.types[node.name] = node.type
-        if not plain and not node.regions:
+        if not plain:
             self.reform(node.name)
         return node.name
 

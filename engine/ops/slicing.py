@@ -153,6 +153,11 @@ op(
         "operator_dim0": Form("{x}[{index}]", when=axis_is(0), source=INDEXING),
         "operator_last": Form("{x}[..., {index}]", when=axis_is(-1), source=INDEXING),
         "keyword": Form("torch.select({x}, dim={dim}, index={index})", source="torch.select"),
+        "builtin": Form(
+            "next(iter({x}))",
+            when={"dim": 0, "index": 0},
+            source="torch.Tensor.__iter__: goes over the slices of the first dimension",
+        ),
     },
     mindspore={
         "operator": Form("{x}[:, {index}]", when=axis_is(1), dtypes=MS),
@@ -163,6 +168,12 @@ op(
             "ops.unbind({x}, {dim})[{index}]",
             dtypes=MS,
             source="mindspore.ops.unbind: all slices along a given dimension",
+        ),
+        "builtin": Form(
+            "next(iter({x}))",
+            when={"dim": 0, "index": 0},
+            dtypes=MS,
+            source="mindspore.Tensor.__iter__: goes over the slices of the first dimension",
         ),
     },
     tolerance=EXACT,

@@ -1,8 +1,8 @@
 """Types of nodes: what each operator's row says of its operands, over nodes, bodies and graphs.
 
 Two kinds of nodes are more than a row. `item` picks one value of a tuple: it is known here alone,
-and aliases its operand without saying so. Nodes with bodies (tag "control") carry values through
-them: the parameters of a body get the types of the operands.
+and aliases its operand without saying so. Nodes with bodies (tag "control") give them values:
+the parameters of a body get the types of the operands.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ ITEM = "item"
 """The structural operator: `item(t; index=0)` is the first value of the tuple t."""
 
 _Bound = TypeVar("_Bound")
+_TRUTH: Type = Dense("bool", ())
 
 
 def spec_of(node: Node) -> OpSpec:
@@ -138,17 +139,33 @@ def _value(slots: Mapping[str, str | tuple[str, ...] | None], slot: str | None) 
 
 # ------------------------------------------------------------------------------------- bodies
 def _retype_regions(node: Node, types: Mapping[str, Type]) -> Node:
-    carried = [types[name] for name in node.operands if name is not None]
-    regions = tuple(_retype_region(node, one, carried, types) for one in node.regions)
-    inner = [_result_types(one, types) for one in regions]
-    if inner[-1] != carried:
-        raise ConstraintViolated(
-            f"{node.op}: the body yields {inner[-1]}, expected the types it carries, {carried}"
-        )
-    for condition in inner[:-1]:
-        if condition != [Dense("bool", ())]:
-            raise ConstraintViolated(f"{node.op}: the condition is {condition}, expected bool[]")
+    given = [types[name] for name in node.operands if name is not None]
+    wanted = _signatures(node, given)
+    if len(wanted) != len(node.regions):
+        raise ConstraintViolated(f"{node.op}: {len(node.regions)} bodies, expected {len(wanted)}")
+    regions = tuple(
+        _retype_region(node, one, taken, types)
+        for one, (taken, _) in zip(node.regions, wanted, strict=True)
+    )
+    for one, (_, yielded) in zip(regions, wanted, strict=True):
+        seen = _result_types(one, types)
+        if seen != yielded:
+            what = "condition is" if yielded == [_TRUTH] else "body yields"
+            raise ConstraintViolated(f"{node.op}: the {what} {seen}, expected {yielded}")
     return replace(node, regions=regions)
+
+
+def _signatures(node: Node, given: list[Type]) -> list[tuple[list[Type], list[Type]]]:
+    """What each body takes and what it yields."""
+    match node.op:
+        case "map":
+            return [(given[:1], given[:1])]
+        case "filter":
+            return [(given[:1], [_TRUTH])]
+        case "scan":
+            return [(given[:2], given[:2])]
+        case _:
+            return [(given, [_TRUTH])] * (len(node.regions) - 1) + [(given, given)]
 
 
 def _retype_region(
