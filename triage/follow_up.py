@@ -74,7 +74,9 @@ def _regression_block(report: Report, row: Row) -> Iterator[str]:
         return
     # 通过: passed; 不通过: did not pass.
     passes = said.outcome is Outcome.PASSES and row.verified is not None
-    yield f"Regression Version: MindSpore {said.version} (CPU)"
+    commit = said.rerun.versions.get("commit", "") if said.rerun else ""
+    version = f"{said.version}, commit {commit}" if commit else said.version
+    yield f"Regression Version: MindSpore {version} (CPU)"
     yield f"Regression Step: python {script_name(report.finding)}"
     yield f"Regression Result: {said.words}, each attempt in a fresh process"
     yield f"Conclusion: {'通过' if passes else '不通过'}"

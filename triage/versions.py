@@ -75,7 +75,10 @@ class Regressed:
 
 @dataclass(frozen=True)
 class Column:
-    """A version, and the environments that have it now; none where they are gone."""
+    """A version, and the environments that have it now; none where they are gone.
+
+    Builds of one version ("2.13.0+cpu") share a column: its text is that of one that is installed.
+    """
 
     version: str
     environments: tuple[Environment, ...]
@@ -222,14 +225,16 @@ def _words(rerun: Rerun) -> str:
 # -------------------------------------------------------------------------------------- what counts
 def _columns(framework: str, said: Iterable[Iterable[Said]]) -> tuple[Column, ...]:
     """Versions that are installed and those that only results know, the oldest first."""
-    installed = defaultdict[str, list[Environment]](list)
+    installed = defaultdict[Version, list[Environment]](list)
+    texts: dict[Version, str] = {}
+    for group in said:
+        texts |= {one.parsed: one.version for one in group if one.parsed is not None}
     for environment in Environment.objects.filter(framework=framework):
-        if environment.version:
-            installed[environment.version].append(environment)
-    known = {one.version for group in said for one in group if one.parsed is not None}
-    texts = {*known, *(one for one in installed if version_of(one))}
-    ordered = sorted(texts, key=lambda text: (version_of(text) or Version("0"), text))
-    return tuple(Column(one, tuple(installed[one])) for one in ordered)
+        version = version_of(environment.version)
+        if version is not None:
+            installed[version].append(environment)
+            texts[version] = environment.version
+    return tuple(Column(texts[one], tuple(installed[one])) for one in sorted(texts))
 
 
 def _row(
@@ -250,7 +255,7 @@ def _texts(columns: Iterable[Column]) -> list[str]:
 
 def _cell(column: Column, said: Sequence[Said], waiting: Sequence[Rerun]) -> Cell:
     here = sorted(
-        (one for one in said if one.version == column.version),
+        (one for one in said if one.parsed == version_of(column.version)),
         key=lambda one: one.when,
         reverse=True,
     )
@@ -309,7 +314,7 @@ def _regressed(said: Sequence[Said]) -> Regressed | None:
             for one in verifying
             if one.when < bad.when and one.parsed and bad.parsed and one.parsed <= bad.parsed
         ]
-        still = _counting([one for one in said if one.version == bad.version])
+        still = _counting([one for one in said if one.parsed == bad.parsed])
         if earlier and still is not None and still.outcome.has_bug:
             return Regressed(max(earlier, key=lambda one: one.when), bad)
     return None

@@ -23,7 +23,7 @@ __all__ = [
 
 _PROBE_SECONDS = 120
 _PROBE = """
-import importlib, importlib.util, json, platform, sys
+import importlib, importlib.util, json, pathlib, platform, re, sys
 framework = sys.argv[1]
 for name in ("numpy", framework):
     if importlib.util.find_spec(name) is None:
@@ -31,9 +31,14 @@ for name in ("numpy", framework):
         sys.exit(0)
 module = importlib.import_module(framework)
 numpy = importlib.import_module("numpy")
+found = {"python": platform.python_version(), framework: module.__version__,
+         "numpy": numpy.__version__}
+commit = str(getattr(getattr(module, "version", None), "git_version", "") or "")
+note = pathlib.Path(module.__file__).with_name(".commit_id")
+if note.is_file():
+    commit = "".join(re.findall(r"sha1.:(\\w+)", note.read_text())[:1])
 print()
-print(json.dumps({"python": platform.python_version(), framework: module.__version__,
-                  "numpy": numpy.__version__}))
+print(json.dumps({**found, "commit": commit[:12]} if commit else found))
 """
 
 
@@ -58,7 +63,8 @@ def default_environments() -> dict[str, Environment]:
 
 
 def probe(environment: Environment) -> Mapping[str, str]:
-    """Versions of Python, the framework and NumPy; takes the seconds of an import.
+    """Versions of Python, the framework and NumPy, and the framework's commit where it says so;
+    takes the seconds of an import.
 
     `BadInput` where the interpreter does not exist, is none, lacks the framework or NumPy, or dies
     while importing it.

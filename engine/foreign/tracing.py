@@ -32,29 +32,27 @@ _MINIMISING = 120.0
 _MODES = tuple(one for one in Options.modes if one.startswith("torch"))
 # What `engine.executors.worker.import_torch` asks for: a module in eval mode, and named examples.
 _FACTORY = """
-import inspect
-
 import torch
 import submitted
 
-
-class Submitted(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        if isinstance(submitted.{function}, torch.nn.Module):
-            self.inner = submitted.{function}
-
-    def forward(self, *args):
-        return submitted.{function}(*args)
+# The exporter hands inputs over by name, so `forward` has to have their names.
+_FORWARD = "def forward(self, {{names}}):\\n    return self.function({{given}})"
 
 
 def factory():
     made = submitted.inputs() if callable(submitted.inputs) else submitted.inputs
-    if isinstance(made, dict):
-        names = [one for one in inspect.signature(submitted.{function}).parameters if one in made]
-        made = [made[name] for name in names]
-    made = list(made) if isinstance(made, (tuple, list)) else [made]
-    return Submitted().eval(), {{f"x{{at}}": one for at, one in enumerate(made)}}
+    if not isinstance(made, dict):
+        made = list(made) if isinstance(made, (tuple, list)) else [made]
+        made, given = {{f"x{{at}}": one for at, one in enumerate(made)}}, "{{0}}"
+    else:
+        given = "{{0}}={{0}}"
+    text = _FORWARD.format(names=", ".join(made), given=", ".join(given.format(n) for n in made))
+    found = {{}}
+    exec(text, found)
+    kind = type("Submitted", (torch.nn.Module,), {{"forward": found["forward"]}})
+    model = kind()
+    model.function = submitted.{function}
+    return model.eval(), made
 """
 
 

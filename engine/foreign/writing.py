@@ -122,7 +122,12 @@ def _call(result: str, function: str, *, widened: bool = False) -> str:
             "args = tuple(_wide(one) for one in args)",
             "named = {key: _wide(one) for key, one in named.items()}",
         ]
-    return "\n".join([*lines, f"{result} = _arrays({function}(*args, **named))"])
+    lines += [
+        f"{result} = _arrays({function}(*args, **named))",
+        # A call may return before it has computed, and raise only when it is asked for its values.
+        f"_ = [_numbers(one) for one in {result}.values()]",
+    ]
+    return "\n".join(lines)
 
 
 def _accused(function: str, found: Difference) -> str:

@@ -21,7 +21,7 @@ inputs = [torch.tensor([1.0, float("nan"), -3.0])]
 
 
 def function(x):
-    return torch.nn.functional.hardtanh(x)
+    return torch.nn.functional.softshrink(x)
 """
 # `torch.Tensor.tolist` is Python: nothing can be traced.
 UNTRACEABLE = """
@@ -29,7 +29,10 @@ import torch
 
 
 def inputs():
-    return {"x": torch.ones(1, 2, 3, dtype=torch.int8), "y": torch.ones(1, 3, 1, dtype=torch.int8)}
+    return {
+        "x": torch.ones(2, 1, 3, dtype=torch.int32),
+        "y": torch.ones(2, 3, 4, dtype=torch.int32),
+    }
 
 
 def function(x, y):
@@ -73,7 +76,7 @@ def test_function_that_can_be_traced_is_judged_by_the_engine(tmp_path: Path) -> 
     found = examined(NAN_LOST, tmp_path, "torch")
     finding = reproduced(found.finding)
     assert found.reason == "traced into a case and judged by the engine"
-    assert finding.accused_op == "hardtanh"
+    assert finding.accused_op == "softshrink"
     assert finding.minimised_text
     assert finding.accused_modes == ("torch-inductor",)
     assert {one.mode: one.status for one in found.answers}["torch-inductor"] == "ok"

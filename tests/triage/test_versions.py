@@ -120,6 +120,13 @@ def test_matrix_takes_the_same_number_of_queries_for_many(
         assert len(matrix(buckets, framework="torch").rows) == 4
 
 
+def test_builds_of_a_version_share_a_column() -> None:
+    bucket = factories.bucket()
+    factories.environment("torch", "2.13.0+cpu")
+    ran(bucket, "2.13.0+cpu", "ff")
+    assert cells(bucket) == {"2.13.0+cpu": "fails"}
+
+
 # --------------------------------------------------------------------------- verified and regressed
 def test_fix_is_verified_by_n_of_n_on_a_newer_version() -> None:
     bucket = factories.bucket()
@@ -339,9 +346,23 @@ def test_regression_block_is_mindspores(
     text = follow_up(report, bucket_row(bucket))
     assert text.startswith(begins)
     block = text.strip().splitlines()[-4:]
+    assert "commit" not in block[0], "nobody said it"
     assert block[0] == f"Regression Version: MindSpore {runs[-1][0]} (CPU)"
     assert block[1].startswith("Regression Step: python reproduce_")
     assert block[3] == f"Conclusion: {conclusion}"
+
+
+def test_regression_block_names_the_commit_where_the_environment_knows_it() -> None:
+    bucket = factories.bucket(
+        accused_framework="mindspore",
+        accused_modes=("mindspore-graph",),
+        environment={"mindspore": "2.10.0"},
+    )
+    rerun = ran(bucket, "2.14.0", "ppppp")
+    rerun.versions |= {"commit": "4bcfac44"}
+    rerun.save()
+    text = follow_up(factories.report(bucket=bucket), bucket_row(bucket))
+    assert "Regression Version: MindSpore 2.14.0, commit 4bcfac44 (CPU)" in text
 
 
 # -------------------------------------------------------------------------------------------- pages
