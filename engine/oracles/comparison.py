@@ -11,6 +11,7 @@ from engine.ir.case import Case
 from engine.ir.graph import Graph, Node
 from engine.ir.window import alias_root
 from engine.ops import OPS
+from engine.oracles.keys import form_of
 from engine.oracles.promises import MAY_BE_OPERAND
 from engine.oracles.referee import Referee
 from engine.oracles.undefined import spread, undefined_values
@@ -114,6 +115,18 @@ class Comparison:
         """Whether an operator uses a generator, be it for values that are sorted afterwards."""
         specs = (OPS.get(one.op) for node in self.case.graph.nodes for one in node.within())
         return any(one and (one.random or "sorted-draw" in one.tags) for one in specs)
+
+    def held_by_modules(self, framework: str) -> frozenset[str]:
+        """Inputs that the set-up of a form gives to a module, which keeps a copy of them."""
+        graph = self.case.graph
+        held: set[str] = set()
+        for node in graph.nodes:
+            found = form_of(graph, node, framework)
+            if found is not None and found[1].setup:
+                slots = zip(OPS[node.op].operands, node.operands, strict=False)
+                named = found[1].setup_placeholders
+                held.update(one for slot, one in slots if one and slot.name in named)
+        return frozenset(held)
 
     def unpromised_views(self, framework: str, name: str) -> tuple[str, ...]:
         """Operators that `name` depends on, whose result is written to or read as a view although

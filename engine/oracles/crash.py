@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from engine.executors.outcome import Failure, Outcome, Status
 from engine.ir.graph import Node
 from engine.ir.types import Dense
 from engine.oracles.comparison import BASELINE, Comparison, framework_of
 from engine.oracles.keys import normalise
+from engine.oracles.referee import as_float64
 from engine.oracles.verdict import Divergence, Doubt, Kind
 
 __all__ = ["deaths", "hangs", "internal_errors", "raises"]
@@ -152,7 +155,8 @@ def _everywhere(
         comparison.lists_cpu(framework, node) is False or comparison.leaves_cpu_out(framework, node)
         for node in nodes
     )
-    if refused or not (listed and others and _has_ordinary_dtypes(comparison, nodes)):
+    ordinary = _has_ordinary_dtypes(comparison, nodes) and _has_ordinary_values(comparison, nodes)
+    if refused or not (listed and others and ordinary):
         said = f"{framework} raises in every mode and does not promise this call on CPU"
         yield said if refused else Doubt(said, framework=framework)
         return
@@ -193,3 +197,11 @@ def _has_ordinary_dtypes(comparison: Comparison, nodes: tuple[Node, ...]) -> boo
     types = comparison.case.graph.types
     operands = [types[one] for node in nodes for one in node.operands if one]
     return all(one.dtype in _ORDINARY for one in operands if isinstance(one, Dense))
+
+
+def _has_ordinary_values(comparison: Comparison, nodes: tuple[Node, ...]) -> bool:
+    """Whether all that the nodes are given is finite: of NaN and infinities pages say little, and
+    "must be greater than 0" leaves them out."""
+    used = {one for node in nodes for one in node.operands if one}
+    values = [referee.exact[one] for referee in comparison.referees for one in used]
+    return all(bool(np.isfinite(as_float64(one)).all()) for one in values)

@@ -22,7 +22,7 @@ from engine.oracles.numeric import (
     tolerance_of,
 )
 from engine.oracles.referee import Referee, as_float64, distance
-from engine.oracles.undefined import branches_on_nan, overflows_on_the_way
+from engine.oracles.undefined import disputed_values, overflows_on_the_way
 from engine.oracles.verdict import Divergence, Doubt, Kind
 
 __all__ = ["gradients", "metadata", "values"]
@@ -268,10 +268,10 @@ def _accuse(
                 accused.append(mode)
             else:
                 accused.append(mode)
-        loose_nan = referee and name in branches_on_nan(comparison.case.graph, referee)
-        if loose_nan and comparison.all_accused(framework, accused):
+        disputed = referee and name in disputed_values(comparison.case.graph, referee)
+        if disputed and comparison.all_accused(framework, accused):
             if accused:
-                yield f"{name}: what a formula with an otherwise makes of NaN is not agreed on"
+                yield f"{name}: pages and customs do not agree on these values"
             continue
         if referee and accused and comparison.all_accused(framework, accused):
             composed = _composed_overflow(comparison, framework, referee, name)
@@ -342,6 +342,8 @@ def gradients(comparison: Comparison) -> Iterator[Divergence | str]:
             continue
         gaps: dict[str, Gap] = {}
         for mode in comparison.ok:
+            if given.name in comparison.held_by_modules(framework_of(mode)):
+                continue  # the module has a copy, so that the gradient is that of its other uses
             answer = comparison.outcomes[mode].gradients.get(given.name)
             if answer is not None and answer.array is not None:
                 found = _gradient_gap(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from engine.executors.outcome import Array
 from engine.executors.reference import smallest_normal
@@ -18,10 +19,10 @@ from engine.ir.graph import Graph, Node
 from engine.ir.types import Dense, is_float, is_integer, itemsize, numpy_dtype
 from engine.ir.window import alias_root
 from engine.ops import OPS
-from engine.oracles.referee import Referee, as_float64
+from engine.oracles.referee import Floats, Referee, as_float64
 
 __all__ = [
-    "branches_on_nan",
+    "disputed_values",
     "greatest_of",
     "overflows_on_the_way",
     "spread",
@@ -32,8 +33,17 @@ _DIVISIONS = ("div", "floor_divide", "remainder", "fmod")
 # Operators that write values to the places that their second operand names.
 _WRITES = ("scatter", "index_copy", "setitem_index")
 _BRANCHING = ("hardshrink", "softshrink", "threshold")
-# Their results for infinite or NaN matrices are those of LAPACK, which promises none.
-_DECOMPOSITIONS = ("cholesky", "det", "inverse", "logdet", "solve", "svdvals")
+# Where NaN stands among other numbers is a custom: a comparison with it says nothing.
+_SORTING = ("msort", "sort", "topk", "unique", "unique_consecutive")
+# By the letter of floor(x / y) an infinite quotient stays infinite, in Python it becomes NaN.
+_FLOORING = ("floor_divide", "floor_divide_scalar")
+# By cases hardswish(-inf) is 0, as a product NaN; pages give either.
+_GATES = ("hardswish",)
+# Whether a zero with a sign is less than zero: by comparison no, by its bits yes.
+_SIGNS = ("signbit",)
+# Their results for infinite or NaN matrices are those of LAPACK, which promises none, or hang on
+# the order in which powers are multiplied.
+_DECOMPOSITIONS = (*("cholesky", "det", "inverse", "logdet", "matrix_power", "solve", "svdvals"),)
 _SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
 
 
@@ -49,24 +59,35 @@ def undefined_values(graph: Graph, referee: Referee) -> frozenset[str]:
     )
 
 
-def branches_on_nan(graph: Graph, referee: Referee) -> frozenset[str]:
-    """Values behind a formula with an "otherwise" that is given NaN.
+def disputed_values(graph: Graph, referee: Referee) -> frozenset[str]:
+    """Values that pages and customs say differently of, and what is computed from them.
 
-    By the letter of such a formula NaN becomes what stands there, by custom it stays NaN: no
-    framework is wrong against another, but its modes must agree.
+    A formula with an "otherwise" that is given NaN, for one: by the letter NaN becomes what stands
+    there, by custom it stays NaN. No framework is wrong against another there, but its modes must
+    agree.
     """
     return spread(
         graph,
         lambda node: (
-            any(one.op in _BRANCHING for one in node.within() if one is not node)
+            any(one.op in _DISPUTED for one in node.within() if one is not node)
             or (
-                node.op in _BRANCHING
+                node.op in _DISPUTED
                 and any(
-                    np.isnan(as_float64(referee.exact[one])).any() for one in node.operands if one
+                    _DISPUTED[node.op](as_float64(referee.exact[one])).any()
+                    for one in node.operands
+                    if one
                 )
             )
         ),
     )
+
+
+# What of an operand's values makes the answer of an operator disputed.
+_DISPUTED: Mapping[str, Callable[[Floats], npt.NDArray[np.bool_]]] = {
+    **dict.fromkeys((*_BRANCHING, *_SORTING), np.isnan),
+    **dict.fromkeys((*_FLOORING, *_GATES), np.isinf),
+    **dict.fromkeys(_SIGNS, lambda values: values == 0),
+}
 
 
 def overflows_on_the_way(graph: Graph, referee: Referee, names: Collection[str]) -> bool:
