@@ -28,7 +28,17 @@ from engine.oracles.verdict import Ruling
 from engine.seeds import SEEDS, load_seed
 from engine.trial import Bench
 
-__all__ = ["PROOFS", "Proof", "counted", "label_of", "proofs", "prove", "remade", "write"]
+__all__ = [
+    "COMMAND",
+    "PROOFS",
+    "Proof",
+    "counted",
+    "label_of",
+    "proofs",
+    "prove",
+    "remade",
+    "write",
+]
 
 PROOFS = Path(__file__).parent / "mutators" / "proofs.json"
 MODES = ("torch-eager", "mindspore-pynative")

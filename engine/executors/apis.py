@@ -63,12 +63,17 @@ def public_api(form: Form, framework: str) -> str:
     return _public(_called_in(statement, form.setup[:1]), framework)
 
 
-@cache
 def public_apis(form: Form, framework: str) -> tuple[str, ...]:
     """Every API that a form calls, set-up included, in no order that means anything."""
+    # A form with a table of attributes cannot be hashed; its texts can.
+    return _apis_in((*form.setup, *form.before, form.call), framework)
+
+
+@cache
+def _apis_in(texts: tuple[str, ...], framework: str) -> tuple[str, ...]:
     names = _Names()
     found: dict[str, None] = {}
-    for text in (*form.setup, *form.before, form.call):
+    for text in texts:
         for node in ast.walk(ast.parse(text.format_map(names))):
             if isinstance(node, ast.Call):
                 found[_public(_dotted(node.func), framework)] = None

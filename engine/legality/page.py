@@ -88,13 +88,11 @@ def _one_sided(rows: Sequence[Row]) -> Iterator[tuple[str, int]]:
 
 
 def write_pages(rows: Sequence[Row], place: Path, *, command: str) -> dict[str, object]:
-    """Write `place`.json and `place`.md; explanations that people wrote into the JSON are kept."""
+    """Write `place`.json and `place`.md; what people wrote into the JSON is kept."""
     data = place.with_suffix(".json")
-    known: dict[str, str] = {}
-    if data.exists():
-        for one in json.loads(data.read_text())["misjudged"]:
-            known[_key(one["number"], one["digest"])] = one["explanation"]
-    found = {"command": command, **summary(rows, known)}
+    old = json.loads(data.read_text()) if data.exists() else {"misjudged": []}
+    known = {_key(one["number"], one["digest"]): one["explanation"] for one in old["misjudged"]}
+    found = {"command": command, **summary(rows, known), "notes": old.get("notes", [])}
     data.write_text(json.dumps(found, indent=1) + "\n")
     place.with_suffix(".md").write_text(_markdown(rows, found))
     return found
@@ -110,8 +108,18 @@ def _markdown(rows: Sequence[Row], found: Mapping[str, object]) -> str:
             "",
             *_misjudged(found),
             "",
+            *_notes(found),
         )
     )
+
+
+def _notes(found: Mapping[str, object]) -> Iterator[str]:
+    """Paragraphs that people wrote into the JSON."""
+    notes = found["notes"]
+    assert isinstance(notes, list)
+    for one in notes:
+        yield str(one)
+        yield ""
 
 
 def _rates_table(rates: Sequence[Rates]) -> Iterator[str]:
@@ -135,7 +143,7 @@ def _beside(found: Mapping[str, object]) -> Iterator[str]:
     assert isinstance(redrawn, dict)
     assert isinstance(findings, list)
     yield f"Candidates: {found['candidates']}, of {found['mutations']} mutations."
-    yield f"Seeds: {', '.join(str(one).removesuffix('_compact') for one in seeds)}, compact."
+    yield f"All {len(seeds)} compact seeds."
     yield f"Neither framework supports, so out of every rate: {found['unsupported']}."
     one_sided = found["unsupported_in_one"]
     assert isinstance(one_sided, dict)
@@ -171,7 +179,7 @@ def _misjudged(found: Mapping[str, object]) -> Iterator[str]:
             f"`{one['mutation']}`",
             one["judgement"],
             "; ".join(one["filter"]),
-            "; ".join(one["raised"]),
+            "; ".join(text.partition(" ------")[0] for text in one["raised"]),
             one["explanation"],
         )
         yield "| " + " | ".join(_cell(column) for column in columns) + " |"

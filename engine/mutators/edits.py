@@ -283,23 +283,29 @@ class Draft:
         return self.put(node, plain=plain)
 
     def put(self, node: Node, *, plain: bool = False) -> str:
-        """A finished node at the cursor, with its type inferred."""
-        node = self.typed(node)
+        """A finished node at the cursor, with its type inferred.
+
+        A call that is refused is written plainly: other forms are equal only where it is not.
+        """
+        node, is_refused = self._typed(node)
         self.nodes.insert(self.cursor, node)
         self.cursor += 1
         self.types[node.name] = node.type
-        if not plain:
+        if not plain and not is_refused:
             self.reform(node.name)
         return node.name
 
     def typed(self, node: Node) -> Node:
         """The node with its inferred type; an assumed one where the case is unchecked."""
+        return self._typed(node)[0]
+
+    def _typed(self, node: Node) -> tuple[Node, bool]:
         try:
-            return retype_node(node, self.types)
+            return retype_node(node, self.types), False
         except ConstraintViolated:
             if self.is_checked:
                 raise
-            return assume_type(node, self.types)
+            return assume_type(node, self.types), True
 
     def reform(self, name: str) -> None:
         """Write a node in random legal forms."""

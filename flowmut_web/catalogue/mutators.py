@@ -16,6 +16,7 @@ from campaigns.usage import Usage, mutation_usage, newest_of, outcomes_of, refus
 from engine.mutators import MUTATORS, Effect, Mutator
 from engine.mutators.examples import shown
 from engine.mutators.spec import OBJECTS, POOLS, PRIMITIVES
+from engine.proving import Proof, proofs
 from flowmut_web.catalogue.listing import Column, Filters, choices, listing, match_words
 from triage.attribution import findings_by_mutation
 
@@ -34,7 +35,8 @@ _STATES = (
 class Variant:
     """One variant of a row and how it did.
 
-    `label` is its name in the record of rounds; `proof` the id of the round that proves it.
+    `label` is its name in the record of rounds; `proof` the id of the round that proves it;
+    `shipped` the run of `flowmut prove` that comes with the engine.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Variant:
     usage: Usage
     findings: Mapping[str, int]
     proof: int
+    shipped: Proof | None = None
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ def _row(mutator: Mutator, usage: Mapping[str, Usage], findings: Mapping[str, Co
         used = usage.get(label, Usage())
         # What is nasty on purpose is never accepted: a round that passed shows that it is legal.
         proof = used.accepted_id or (used.passed_id if mutator.is_nasty else 0)
-        variants.append(Variant(name, label, used, found, proof))
+        variants.append(Variant(name, label, used, found, proof, proofs().get(label)))
     return Row(
         mutator,
         tuple(variants),

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
+from engine.ir.graph import Graph
+from engine.ir.text import parse_graph
 from engine.ir.types import contiguous_strides, dense
 from engine.mutators import MUTATORS
 from engine.mutators.apply import apply
@@ -182,3 +184,30 @@ def test_types_before_and_after_are_on_the_edges() -> None:
         "before": list(GRAPH.outputs),
         "after": list(GRAPH.outputs),
     }
+
+
+def test_an_update_costs_the_cone_and_not_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long line with one new node near its end only what follows that is worked out."""
+    lines = ["v0: float32[4] = neg(x)"]
+    lines += [f"v{at}: float32[4] = neg(v{at - 1})" for at in range(1, 300)]
+    text = "graph line\n  input x: float32[4] = normal(seed=0)\n  {}\n  return v299\n"
+    graph = parse_graph(text.format("\n  ".join(lines)))
+    flow = FlowGraph(graph, {name: Seen(shape=(4,)) for name in graph.types})
+    for name in graph.types:
+        flow.facts(name)
+    lines.insert(295, "n: float32[4] = abs(v294)")
+    lines[296] = "v295: float32[4] = neg(n)"
+    mutant = parse_graph(text.format("\n  ".join(lines)))
+    worked: list[str] = []
+
+    def counted(of: Graph, value: str) -> EdgeFacts:
+        worked.append(value)
+        return EdgeFacts()
+
+    monkeypatch.setattr("engine.tfg._from_type", counted)
+    monkeypatch.setattr("engine.tfg._from_fact", lambda value, seen: counted(graph, value))
+    updated = flow.update(mutant, {"v299": Seen(shape=(4,))}, dirty=("n", "v295"))
+    for name in mutant.types:
+        updated.facts(name)
+    assert worked == ["n", "v295", "v296", "v297", "v298", "v299"]
+    assert updated.facts("v294") is flow.facts("v294")
