@@ -1,0 +1,22 @@
+"""mindspore.ops.mish: MindSpore PyNative and MindSpore Graph mode gave wrong values."""
+
+import numpy as np
+import mindspore as ms
+from mindspore import Tensor, ops
+
+x = Tensor(np.full((1,), 1, np.float64), ms.float64)
+
+def forward(x):
+    a = ops.mish(x)
+    return a
+
+print("mindspore", ms.__version__)
+
+got = forward(x)
+got = got.asnumpy().astype(np.float64)
+expected = np.array([0.8650983882673103])  # the same computation in float64
+print("got:     ", got)
+print("expected:", expected)
+np.testing.assert_allclose(got, expected, rtol=7.450580596923828e-09, atol=1e-10)
+
+print("no difference")

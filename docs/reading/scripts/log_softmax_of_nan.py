@@ -1,0 +1,22 @@
+"""mindspore.ops.log_softmax: MindSpore PyNative got NaN or Inf wrong."""
+
+import numpy as np
+import mindspore as ms
+from mindspore import Tensor, ops
+
+x = Tensor(np.array([np.nan, -0.0], np.float32), ms.float32)
+
+def forward(x):
+    a = ops.log_softmax(x, -1)
+    return a
+
+print("mindspore", ms.__version__)
+
+got = forward(x)
+got = got.asnumpy().astype(np.float64)
+expected = np.array([np.nan, np.nan])  # the same computation in float64
+print("got:     ", got)
+print("expected:", expected)
+np.testing.assert_allclose(got, expected, rtol=1.3e-06, atol=1e-05)
+
+print("no difference")
