@@ -188,3 +188,18 @@ adaptive_row(
         ),
     },
 )
+adaptive_row(
+    "max",
+    3,
+    {
+        "function": "ops.adaptive_max_pool3d({x}, {size})",
+        "function_indices": Form(
+            "ops.adaptive_max_pool3d({x}, {size}, True)[0]",
+            source="mindspore.ops.adaptive_max_pool3d: return_indices also gives the places",
+        ),
+        "module": Form(
+            "nn.AdaptiveMaxPool3d({size})({x})",
+            source="mindspore.nn.AdaptiveMaxPool3d: see mindspore.ops.adaptive_max_pool3d",
+        ),
+    },
+)
