@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import engine
-from engine.executors.outcome import Array, Failure, Outcome, Status
+from engine.executors.outcome import Answer, Array, CallAnswer, Failure, Outcome, Status
 from engine.ir.case import Case
 from engine.ir.graph import Formula, Init, Input, Literal, Random, StoredBlob
 from engine.ir.text import parse_case
@@ -562,3 +562,43 @@ def test_a_script_sees_nothing_of_the_site(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("FLOWMUT_SECRET_KEY", "secret")
     run = run_script("import os\nassert 'secret' in str(os.environ)\n")
     assert run.reproduced, "the test's own settings are seen otherwise"
+
+
+# ------------------------------------------------------------------------ what a maintainer asks
+WIDE = """case 1
+graph wide
+  input x: float64[2] = [0.5, 1.0]
+  v0: float64[2] = exp(x)
+  return v0
+plan
+  call
+  check values
+"""
+
+
+@pytest.mark.parametrize(
+    ("off", "tolerance"),
+    [(1e-5, "rtol=1e-07, atol=1e-07"), (2e-8, "rtol=7.450580596923828e-09, atol=1e-10")],
+)
+def test_default_tolerance_is_asserted_where_it_shows_the_difference(
+    off: float, tolerance: str
+) -> None:
+    case = parse_case(WIDE)
+    wrong = np.exp(np.array([0.5, 1.0])) * (1 + off)
+    answer = Answer("float64", (2,), array=wrong)
+    outcome = Outcome("mindspore-graph", Status.OK, calls=(CallAnswer("tensor", (answer,)),))
+    divergence = Divergence(Kind.VALUES, "mindspore", ("mindspore-graph",), value="v0", worst=(1,))
+    script = write_script(comparison_of(case, graph=outcome), divergence, {}, title="A title")
+    assert tolerance in script
+
+
+def test_eager_mode_is_printed_beside_a_compiled_answer() -> None:
+    script = script_of(PLAIN, Kind.VALUES, mode="torch-inductor", worst=(0, 1))
+    assert "eager = forward(x)[1]" in script
+    assert script.index("got = torch.compile(") < script.index("eager = forward(x)")
+    pynative = script_of(PLAIN, Kind.VALUES, mode="mindspore-graph", worst=(0, 1))
+    assert 'print("pynative:"' in pynative
+    # Eager mode is the accused, writes to what it was given, or draws other numbers.
+    assert "eager = " not in script_of(PLAIN, Kind.VALUES, mode="torch-eager", worst=(0, 1))
+    writes = PLAIN.replace("exp(x)", "exp_(x) writes x")
+    assert "eager = " not in script_of(writes, Kind.VALUES, mode="torch-inductor", worst=(0, 1))

@@ -7,7 +7,7 @@ import math
 import re
 
 from engine.finding import Symptom
-from engine.oracles.numeric import tolerance_of
+from engine.oracles.numeric import DEFAULT_TOLERANCE, tolerance_of
 from triage.linting.indices import compared_indices
 from triage.linting.model import Check, Subject, broken, holds, unasked
 from triage.linting.script import Comparison, Script
@@ -57,11 +57,9 @@ def _tolerances(one: Comparison) -> str:
 
 
 def _defaults(dtype: str) -> tuple[float, float]:
-    """Of `torch.testing`: float64 has its own, which the engine's tolerance of it goes below."""
-    if dtype in ("float64", "complex128"):
-        return 1e-7, 1e-7
-    known = dtype in ("float16", "bfloat16", "float32", "complex64")
-    return tolerance_of(dtype if known else "float32")
+    """Of `torch.testing`; those of float32 for what is compared as floats and is none."""
+    wide = {"complex128": "float64"}.get(dtype, dtype)
+    return tolerance_of(wide if wide in DEFAULT_TOLERANCE else "float32")
 
 
 def _dtype(subject: Subject) -> str:
