@@ -96,3 +96,12 @@ def test_a_layout_that_is_none_is_named() -> None:
 def test_only_what_has_planes_is_an_image() -> None:
     assert shape_of([2, 3, 96, 64]) == (96, 64)
     assert shape_of([2, 24]) is None
+
+
+def test_an_infinite_mask_is_told_by_where_its_infinities_stand() -> None:
+    causal = np.triu(np.full((32, 32), -np.inf, dtype="float32"), 1)
+    assert recognised(causal, "float32", None) is None
+    cloze = np.zeros((9, 9), dtype="float32")
+    cloze[np.eye(9, k=1, dtype=bool)] = -np.inf
+    found = recognised(cloze, "float32", None)
+    assert found == Formula("cloze_mask", (("masked", -np.inf), ("visible", 0.0)))

@@ -293,6 +293,17 @@ def test_what_is_computed_from_shapes_alone_is_constant(tmp_path: Path) -> None:
     assert reshaped.attr("shape") == (2, 5, 2, 4)
 
 
+def test_a_causal_mask_of_any_length_hides_what_it_hid(tmp_path: Path) -> None:
+    mask = np.triu(np.full((12, 12), -np.inf, dtype="float32"), 1)
+    made = model("Add", [floats(2, 12, 12), whole(0)])
+    made.graph.initializer.pop()
+    made.graph.node.insert(0, helper.make_node("Constant", [], ["operand.1"]))
+    made.graph.node[0].attribute.append(
+        helper.make_attribute("value", numpy_helper.from_array(mask))
+    )
+    assert_computes_the_same(*taken_in(made, tmp_path))
+
+
 def test_a_local_function_is_written_out(tmp_path: Path) -> None:
     body = [helper.make_node("Relu", ["a"], ["b"]), helper.make_node("Neg", ["b"], ["c"])]
     opset = helper.make_opsetid("", 20)
