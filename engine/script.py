@@ -228,11 +228,15 @@ class _Writer:
         asked = ", ".join(STATE[name] for name in names)
         # Else the call may run in a thread whose state nobody sees.
         settled = ["ms.runtime.launch_blocking()"] if self.framework == "mindspore" else []
+        # The gradient is watched, too.
+        made, gradient = self._gradient() if self.case.plan.gradient != "none" else ([], "")
         return "\n".join(
             (
                 *settled,
+                *made,
                 f"before = [{asked}]",
                 call,
+                *([gradient] if gradient else []),
                 f"after = [{asked}]",
                 f"assert after == before, {_quoted(f'the call moved: {self.divergence.message}')}",
             )

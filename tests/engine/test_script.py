@@ -183,6 +183,10 @@ def test_state_that_moved_is_read_before_and_after() -> None:
     script = script_of(PLAIN, Kind.MOVED)
     reads = "[torch.get_rng_state().numpy().tobytes(), torch.get_num_threads()]"
     assert script.count(reads) == 2
+    between = script.partition(reads)[2].partition(reads)[0]
+    assert "torch.autograd.grad(" in between, "the gradient may be what moves it"
+    plain = script_of(PLAIN.replace("  gradient reverse\n", ""), Kind.MOVED)
+    assert "grad(" not in plain
 
 
 def test_every_flag_of_the_workers_can_be_read_by_a_script() -> None:
