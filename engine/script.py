@@ -230,6 +230,8 @@ class _Writer:
         settled = ["ms.runtime.launch_blocking()"] if self.framework == "mindspore" else []
         # The gradient is watched, too.
         made, gradient = self._gradient() if self.case.plan.gradient != "none" else ([], "")
+        if any(one.startswith("forward = ") for one in made):
+            call = f"forward({self.arguments})"
         return "\n".join(
             (
                 *settled,

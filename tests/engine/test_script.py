@@ -132,7 +132,9 @@ def test_every_kind_has_a_standalone_script(kind: Kind, mode: str) -> None:
         "torch-inductor": 'backend="inductor", fullgraph=True, dynamic=False',
         "mindspore-graph": 'capture_mode="ast", fullgraph=True',
     }.get(mode)
-    assert compiled is None or script.count(compiled) == 1
+    # MindSpore compiles the call and its gradient one by one.
+    times = 2 if kind is Kind.MOVED and mode == "mindspore-graph" else 1
+    assert compiled is None or script.count(compiled) == times
 
 
 @pytest.mark.parametrize(
