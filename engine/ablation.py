@@ -42,6 +42,8 @@ SECONDS = 90.0
 EAGER_NUMERICS = ("emulate_precision_casts", "fallback_random")
 _SMALL = ("float16", "bfloat16")
 _FORMS = 12
+# Operators that draw numbers, whether or not their results are random.
+_DRAWING = frozenset({"dropout", "random", "sorted-draw"})
 _GRADIENTS = (Kind.GRADIENT, Kind.GRADIENT_NONFINITE, Kind.GRADIENT_RAISES)
 # Axis, setting, and what answers with result and detail.
 _Cell: TypeAlias = "tuple[str, str, Callable[[], tuple[str, str]]]"
@@ -282,7 +284,8 @@ def _is_pertinent(option: str, graph: Graph) -> bool:
     if option == "emulate_precision_casts":
         return any(isinstance(one, Dense) and one.dtype in _SMALL for one in graph.types.values())
     if option == "fallback_random":
-        return any((spec := OPS.get(node.op)) is not None and spec.random for node in graph.nodes)
+        specs = (OPS.get(node.op) for node in graph.nodes)
+        return any(one is not None and (one.random or one.tags & _DRAWING) for one in specs)
     return True
 
 

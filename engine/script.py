@@ -20,6 +20,8 @@ from engine.ir.values import materialise
 from engine.literals import PRINTED, array_text, cotangent_text, input_lines, number_text
 from engine.ops import OPS
 from engine.oracles.comparison import BASELINE, Comparison
+from engine.oracles.differences import TANGENT
+from engine.oracles.gradients import truth
 from engine.oracles.numeric import asserted_tolerance, tolerance_of
 from engine.oracles.verdict import Divergence, Kind
 from engine.script_run import PATIENCE, dies_of, hangs_for
@@ -359,11 +361,9 @@ class _Writer:
                 return [*before, _guarded([f"print({gradient})"], message)]
         assert self.comparison.gradients is not None
         name = self.divergence.value.removeprefix("gradient of ")
-        exact = self.comparison.gradients.exact[name]
+        exact = truth(self.comparison.gradients, name, self.divergence.worst)
         assert exact is not None
-        is_listed = self.framework == "torch" or len(self.wanted) > 1
-        picked = f"[{self.wanted.index(name)}]" if is_listed else ""
-        dtype = self._dtype(name)
+        picked, dtype = self._picked(name)
         answered = self._answered(lambda one: one.gradients[name])
         tolerance = _shown_by(answered, exact, self.divergence.worst, dtype, times=4)
         lines = [
@@ -372,6 +372,15 @@ class _Writer:
             *_compared("got", exact, self.divergence.worst, tolerance, "gradient"),
         ]
         return [*before, "\n".join(lines)]
+
+    def _picked(self, name: str) -> tuple[str, str]:
+        """What picks a gradient from all, and its dtype; a derivative along directions is alone,
+        in the dtype of the loss."""
+        if name == TANGENT:
+            widest = "float64" if any(c.dtype == "float64" for c in self.lowered.cotangents) else ""
+            return "", widest or "float32"
+        is_listed = self.framework == "torch" or len(self.wanted) > 1
+        return f"[{self.wanted.index(name)}]" if is_listed else "", self._dtype(name)
 
     def _gradient(self) -> tuple[list[str], str]:
         """Statements that come before, and the expression that is the gradient."""

@@ -14,7 +14,7 @@ from engine.executors.apis import public_api, public_apis
 from engine.executors.described import described
 from engine.executors.outcome import Array, Outcome, Status
 from engine.executors.pool import Document, Pool
-from engine.executors.reference import evaluate, smallest_normal
+from engine.executors.reference import smallest_normal
 from engine.executors.request import settled
 from engine.ir.case import Call, Case, Plan
 from engine.ir.digest import blob_digest
@@ -24,9 +24,10 @@ from engine.ir.values import materialise
 from engine.ops import OPS
 from engine.ops.typing import call_of_node, retype
 from engine.oracles.comparison import Comparison, Counterpart, Gradients, framework_of
+from engine.oracles.differences import Differences, along
 from engine.oracles.judge import judge
 from engine.oracles.keys import form_of
-from engine.oracles.referee import REFUSALS, Floats, Referee, as_float64
+from engine.oracles.referee import Referee
 from engine.oracles.verdict import Kind, Ruling, Verdict
 
 __all__ = ["Bench", "Trial", "failed_with", "other_forms", "referees_of"]
@@ -251,9 +252,28 @@ class Bench:
         double = outcomes.get(_DOUBLE)
         if case.plan.gradient == "none" or double is None or double.status is not Status.OK:
             return None
+        values = settled(case.graph.inputs, materialise(case.graph, blobs))
+        differences = Differences(case, values)
         return Gradients(
-            _arrays(double), _Disturbed(self.pool, case, blobs).draws, _Smooth(case, blobs).at
+            _arrays(double),
+            _Disturbed(self.pool, case, blobs).draws,
+            differences.is_smooth,
+            differences.slope,
+            *self._transposed(case, blobs),
         )
+
+    def _transposed(self, case: Case, blobs: Mapping[str, Array]) -> tuple[float | None, float]:
+        """What reverse mode says of the derivative that forward mode was asked for, in float64, and
+        the sum of its absolute terms."""
+        if case.plan.gradient != "forward":
+            return None, 0.0
+        reverse = replace(case, plan=replace(case.plan, gradient="reverse"))
+        outcome = self.pool.run(reverse, _DOUBLE, blobs=blobs)
+        terms = [term for one in _arrays(outcome).values() if (term := along(one)) is not None]
+        if outcome.status is not Status.OK or not terms:
+            return None, 0.0
+        flat = np.concatenate([one.ravel() for one in terms])
+        return float(flat.sum()), float(np.abs(flat).sum())
 
 
 def referees_of(case: Case, blobs: Mapping[str, Array]) -> tuple[Referee, ...]:
@@ -406,60 +426,6 @@ class _Disturbed:
         digest = blob_digest(moved)
         blobs[digest] = moved
         return replace(given, init=StoredBlob(digest))
-
-
-@dataclass(frozen=True)
-class _Smooth:
-    """Whether outputs have the same derivative from both sides, by differences in float64."""
-
-    case: Case
-    blobs: Mapping[str, Array]
-
-    @cached_property
-    def _start(self) -> dict[str, Array]:
-        return {
-            name: array.astype(np.float64) if array.dtype.kind in "fV" else array
-            for name, array in settled(
-                self.case.graph.inputs, materialise(self.case.graph, self.blobs)
-            ).items()
-        }
-
-    def at(self, name: str, index: tuple[int, ...]) -> bool:
-        if self._start[name].dtype.kind == "c" or not np.isfinite(self._start[name][index]):
-            return False
-        value = float(self._start[name][index])
-        if self.case.plan.gradient == "second" and self.bends(name, index):
-            return False
-        step = 1e-5 * max(1.0, abs(value))
-        below, here, above = (self._loss(name, index, value + move) for move in (-step, 0.0, step))
-        with np.errstate(all="ignore"):
-            left, right = (here - below) / step, (above - here) / step
-            scale = np.maximum(np.abs(left), np.abs(right))
-            return bool(np.all(np.abs(left - right) <= 1e-2 * scale + 1e-4))
-
-    def bends(self, name: str, index: tuple[int, ...]) -> bool:
-        """Whether the second derivative differs from side to side, as that of x * abs(x) at 0."""
-        value = float(self._start[name][index])
-        step = 1e-3 * max(1.0, abs(value))
-        points = [self._loss(name, index, value + move * step) for move in (-2, -1, 0, 1, 2)]
-        with np.errstate(all="ignore"):
-            left = (points[2] - 2 * points[1] + points[0]) / step**2
-            right = (points[4] - 2 * points[3] + points[2]) / step**2
-            scale = np.maximum(np.abs(left), np.abs(right))
-            return not bool(np.all(np.abs(left - right) <= 5e-2 * scale + 1e-2))
-
-    def _loss(self, name: str, index: tuple[int, ...], value: float) -> Floats:
-        """The outputs that the loss reads, flat and one after another; NaN where there are none."""
-        values = {key: array.copy() for key, array in self._start.items()}
-        values[name][index] = value
-        try:
-            answers = evaluate(self.case.graph, values, dtype="float64")
-        except REFUSALS:
-            return np.full(1, np.nan)
-        outputs = self.case.graph.outputs
-        chosen = self.case.plan.loss_outputs or range(len(outputs))
-        parts = [as_float64(answers[outputs[at]]).ravel() for at in chosen]
-        return np.concatenate(parts)
 
 
 def failed_with(trial: Trial, key: str) -> bool:

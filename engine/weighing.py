@@ -133,7 +133,7 @@ def _gradient(
     if seen.shape != exact.shape or not exact.size:
         return
     rtol, atol = tolerance_of(dtype)
-    scale = float(np.abs(exact[np.isfinite(exact)]).max(initial=0.0))
+    scale = float(np.abs(exact[np.isfinite(exact)]).max(initial=referee.scale))
     moved = _moved(name, exact, referee.disturbed())
     if moved is None:
         return

@@ -89,13 +89,12 @@ def shorten_outputs(case: Case, blobs: Blobs) -> Iterator[Case]:
 
 def bypass(case: Case, blobs: Blobs) -> Iterator[Case]:
     """A node replaced by a value of the same type that it is computed from, the furthest first: two
-    reshapes there and back go at once."""
+    reshapes there and back go at once. What writes is replaced by what it writes to."""
     graph = case.graph
     place = {name: at for at, name in enumerate(graph.types)}
     for node in reversed(graph.nodes):
-        if node.writes:
-            continue
-        alike = [one for one in _sources(graph, node) if graph.types[one] == node.type]
+        sources = {node.writes} if node.writes else _sources(graph, node)
+        alike = [one for one in sources if graph.types[one] == node.type]
         alike.sort(key=place.__getitem__)
         for one in (*alike[:_FURTHEST], *alike[_FURTHEST:][-1:]):
             yield from _substituted(case, node.name, one)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from engine.executors.outcome import Status
-from engine.oracles import calls, counterparts, crash, layout, numerical, state
+from engine.oracles import calls, counterparts, crash, gradients, layout, numerical, state
 from engine.oracles.comparison import BASELINE, Comparison
 from engine.oracles.keys import normalise
 from engine.oracles.limits import KnownLimit, limit_of
@@ -25,7 +25,7 @@ ORACLES: dict[str, Oracle] = {
     "raises": crash.raises,
     "metadata": numerical.metadata,
     "values": numerical.values,
-    "gradients": numerical.gradients,
+    "gradients": gradients.gradients,
     "repeated calls": calls.repeated_calls,
     "inputs after the call": state.inputs_after,
     "shared storage": layout.promised_storage,

@@ -1,23 +1,19 @@
-"""Numerical oracles: structure, dtype, shape, values and gradients of what the modes answered."""
+"""Numerical oracles: structure, dtype, shape and values of what the modes answered."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from engine.executors.outcome import Answer, Array, CallAnswer
-from engine.ir.types import Dense, Type, is_float
+from engine.executors.outcome import Answer, CallAnswer
+from engine.ir.types import Dense, Type
 from engine.oracles.comparison import BASELINE, Comparison, framework_of
-from engine.oracles.keys import form_name, normalise
+from engine.oracles.keys import form_name
 from engine.oracles.numeric import (
-    ACCUMULATING_MARGIN,
-    CLEARLY,
-    GRADE_MARGIN,
     Gap,
     gap,
-    grade_of,
     nonfinite_classes,
     tolerance_of,
 )
@@ -25,7 +21,7 @@ from engine.oracles.referee import Referee, as_float64, distance
 from engine.oracles.undefined import disputed_values, overflows_on_the_way
 from engine.oracles.verdict import Divergence, Doubt, Kind
 
-__all__ = ["gradients", "metadata", "values"]
+__all__ = ["accuse", "is_disputed", "metadata", "values"]
 
 
 # How many times the tolerance an answer may be off before it says nothing even of those that agree.
@@ -149,7 +145,7 @@ def values(comparison: Comparison) -> Iterator[Divergence | str]:
                 found = gap(given.array, declared.dtype, referee, name)
                 if found is not None:
                     gaps[mode] = found
-            disputed = _is_disputed(comparison, call, place, name)
+            disputed = is_disputed(comparison, call, place, name)
             if disputed and not _agrees_outside_torch(gaps):
                 if any(found.counts for found in gaps.values()):
                     yield f"{name}: NumPy and torch in float64 disagree, so neither is a referee"
@@ -160,7 +156,7 @@ def values(comparison: Comparison) -> Iterator[Divergence | str]:
                 if found.counts and _is_unwritten(referee, name, answers[mode].outputs[place])
             )
             yield from _ill_conditioned(name, gaps)
-            for said in _accuse(
+            for said in accuse(
                 comparison,
                 gaps,
                 name,
@@ -219,7 +215,7 @@ def _agrees_outside_torch(gaps: Mapping[str, Gap]) -> bool:
     return any(not found.counts for mode, found in gaps.items() if framework_of(mode) != "torch")
 
 
-def _is_disputed(comparison: Comparison, call: int, place: int, name: str) -> bool:
+def is_disputed(comparison: Comparison, call: int, place: int, name: str) -> bool:
     """Whether PyTorch in float64 contradicts the NumPy referee."""
     double = comparison.outcomes.get("torch-eager-f64")
     if double is None or call >= len(double.calls) or place >= len(double.calls[call].outputs):
@@ -240,7 +236,7 @@ def _is_disputed(comparison: Comparison, call: int, place: int, name: str) -> bo
     return bool(classes.any() or far[~classes & np.isfinite(exact)].any())
 
 
-def _accuse(
+def accuse(
     comparison: Comparison,
     gaps: Mapping[str, Gap],
     name: str,
@@ -326,118 +322,6 @@ def _evidence(gaps: Mapping[str, Gap], accused: list[str], agreeing: set[str]) -
             said.append(f"{mode}: error {found.raw:.3g}, {found.units:.3g} times what is allowed")
     said.extend(f"{mode} agrees with the float64 referee" for mode in sorted(agreeing))
     return tuple(said)
-
-
-def gradients(comparison: Comparison) -> Iterator[Divergence | str]:
-    """Gradients against the gradient referee, and gradients that raise in one mode only."""
-    if comparison.case.plan.gradient == "none":
-        return
-    yield from _gradient_raises(comparison)
-    referee = comparison.gradients
-    if referee is None or comparison.incomparable.intersection(comparison.case.graph.outputs):
-        return
-    for given in comparison.case.graph.inputs:
-        exact = referee.exact.get(given.name)
-        if not given.requires_grad or exact is None or not isinstance(given.type, Dense):
-            continue
-        gaps: dict[str, Gap] = {}
-        for mode in comparison.ok:
-            if given.name in comparison.held_by_modules(framework_of(mode)):
-                continue  # the module has a copy, so that the gradient is that of its other uses
-            answer = comparison.outcomes[mode].gradients.get(given.name)
-            if answer is not None and answer.array is not None:
-                found = _gradient_gap(
-                    answer.array,
-                    _graded_dtype(comparison, given.type.dtype),
-                    exact,
-                    referee.disturbed,
-                    given.name,
-                )
-                if found is not None:
-                    gaps[mode] = found
-        suspects = [found for found in gaps.values() if found.counts]
-        if suspects and not all(referee.is_smooth(given.name, found.worst) for found in suspects):
-            yield f"gradient of {given.name}: the derivative is not the same from both sides"
-            continue
-        yield from _accuse(
-            comparison, gaps, f"gradient of {given.name}", (Kind.GRADIENT, Kind.GRADIENT_NONFINITE)
-        )
-
-
-def _gradient_gap(
-    seen_array: Array,
-    dtype: str,
-    exact_array: Array,
-    disturbed: Callable[[], tuple[Mapping[str, Array | None], ...]],
-    name: str,
-) -> Gap | None:
-    """The gap of a gradient; `dtype` "float64" only where all of the graph is."""
-    seen, exact = as_float64(seen_array), as_float64(exact_array)
-    if seen.shape != exact.shape:
-        return None
-    rtol, atol = tolerance_of(dtype)
-    scale = float(np.abs(exact[np.isfinite(exact)]).max(initial=0.0))
-    with np.errstate(all="ignore"):
-        # Gradients sum many terms: the tolerance is relative to the greatest of them too.
-        allowed = CLEARLY * (atol + rtol * np.abs(exact) + rtol * scale)
-        grade = grade_of(np.abs(exact) + scale) if dtype == "float64" else allowed
-        error = np.abs(seen - exact)
-        classes = nonfinite_classes(seen) != nonfinite_classes(exact)
-        finite = ~classes & np.isfinite(exact)
-        if not (error[finite] > np.minimum(allowed, grade)[finite]).any() and not classes.any():
-            return Gap(0.0, 0.0, 0, ())
-        floor = np.zeros(exact.shape)
-        for other in disturbed():
-            array = other.get(name)
-            moved = as_float64(array) if array is not None else np.full(exact.shape, np.inf)
-            if moved.shape != exact.shape:
-                return None
-            shift = np.asarray(np.abs(moved - exact))
-            shift[np.isnan(moved) & np.isnan(exact)] = 0
-            shift[(nonfinite_classes(moved) != nonfinite_classes(exact))] = np.inf
-            floor = np.maximum(floor, np.nan_to_num(shift, nan=0.0, posinf=np.inf))
-        limit = np.maximum(allowed, ACCUMULATING_MARGIN * floor)
-        if dtype == "float64":
-            limit = np.minimum(limit, np.maximum(grade, GRADE_MARGIN * floor))
-        classes &= ~np.isinf(limit)
-        ratio = np.where(finite & np.isfinite(limit), error / limit, 0.0)
-    if classes.any():
-        worst = tuple(int(one) for one in np.argwhere(classes)[0])
-        return Gap(float(ratio.max(initial=0)), float("nan"), int(classes.sum()), worst)
-    place = np.unravel_index(int(ratio.argmax()), ratio.shape) if ratio.size else ()
-    worst = tuple(int(one) for one in place)
-    return Gap(float(ratio.max(initial=0)), float(error[worst]) if ratio.size else 0.0, 0, worst)
-
-
-def _graded_dtype(comparison: Comparison, dtype: str) -> str:
-    """The dtype whose tolerance a gradient is held to: that of float32 where a value of the graph
-    has fewer bits than float64, since the gradient passes through it."""
-    types = comparison.case.graph.types.values()
-    floats = {one.dtype for one in types if isinstance(one, Dense) and is_float(one.dtype)}
-    return dtype if dtype != "float64" or floats == {"float64"} else "float32"
-
-
-def _gradient_raises(comparison: Comparison) -> Iterator[Divergence | str]:
-    for framework in comparison.frameworks():
-        modes = [mode for mode in comparison.modes_of(framework) if mode in comparison.ok]
-        failed = [mode for mode in modes if comparison.outcomes[mode].gradient_failure]
-        passed = [
-            mode for mode in modes if mode not in failed and comparison.outcomes[mode].gradients
-        ]
-        for mode in failed:
-            failure = comparison.outcomes[mode].gradient_failure
-            assert failure is not None
-            if not passed or mode == BASELINE["torch"]:
-                yield f"the gradient raises in {mode} and in no mode of {framework} does it work"
-                continue
-            yield Divergence(
-                Kind.GRADIENT_RAISES,
-                framework,
-                (mode,),
-                node=failure.node,
-                message=normalise(failure.type, failure.message),
-                evidence=(f"{' and '.join(passed)} give the gradient",),
-            )
 
 
 def _types(comparison: Comparison, call: int) -> Mapping[str, Type]:

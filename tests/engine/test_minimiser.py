@@ -265,3 +265,26 @@ def test_suspects_are_tried_first() -> None:
 
     minimise(parse_case(CHAIN), {}, keeps, budget=Budget(attempts=1), suspects=("v2",))
     assert asked == [["sqrt"]]
+
+
+def test_a_write_that_does_not_matter_goes() -> None:
+    text = """case 1
+graph written
+  input x: float32[2,3] = normal(seed=0, mean=0.0, std=1.0)
+  v0: float32[2,3] = clone(x)
+  v1: float32[3] = select(v0; dim=0, index=0) views v0
+  v2: float32[3] = exp_(v1) writes v1
+  v3: float32[6] = reshape(v0; shape=(6,)) views v0
+  v4: float32[6] = sqrt_(v3) writes v3
+  return v4
+plan
+  call
+  check values
+"""
+
+    def keeps(attempt: Case) -> bool:
+        return any(node.op == "sqrt_" for node in attempt.graph.nodes)
+
+    budget = Budget(attempts=2000, seconds=1e9)
+    small = minimise(parse_case(text), {}, keeps, budget=budget)
+    assert [node.op for node in small.graph.nodes] == ["sqrt_"]

@@ -16,12 +16,13 @@ from engine.ir.text import parse_case
 from engine.ir.types import Dense
 from engine.ir.values import materialise
 from engine.oracles.comparison import Comparison, Counterpart, Gradients
+from engine.oracles.differences import Differences
 from engine.oracles.judge import judge
 from engine.oracles.keys import normalise
 from engine.oracles.limits import LIMITS
 from engine.oracles.referee import Referee
 from engine.oracles.verdict import Kind, Ruling, Verdict
-from engine.trial import _Smooth, referees_of
+from engine.trial import referees_of
 
 MODES = ("torch-eager", "torch-aot", "mindspore-pynative", "mindspore-graph")
 EXP = """case 1
@@ -568,10 +569,118 @@ plan
   gradient second
   check values gradients
 """
-    smooth = _Smooth(case_of(text), {})
-    assert [smooth.at("x", (at,)) for at in (0, 1)] == [False, True]
-    once = _Smooth(case_of(text.replace("second", "reverse")), {})
-    assert once.at("x", (0,))
+    smooth = differences_of(text)
+    assert [smooth.is_smooth("x", (at,)) for at in (0, 1)] == [False, True]
+    once = differences_of(text.replace("second", "reverse"))
+    assert once.is_smooth("x", (0,))
+
+
+SQUARED = """case 1
+graph squared
+  input x: float32[2] = [1.0, 3.0] requires_grad
+  input y: float32[2] = [2.0, 5.0] requires_grad
+  v0: float32[2] = mul(x, x)
+  v1: float32[2] = mul(v0, y)
+  return v1
+plan
+  call
+  gradient reverse
+  check values gradients
+"""
+
+
+def differences_of(text: str) -> Differences:
+    case = case_of(text)
+    return Differences(case, materialise(case.graph, {}))
+
+
+def test_differences_tell_the_derivative_of_the_weighed_sum() -> None:
+    # The loss is v1[0] - 1.125 v1[1].
+    found = differences_of(SQUARED)
+    assert found.slope("x", (1,)) == pytest.approx(-1.125 * 2 * 3 * 5)
+    assert found.slope("y", (0,)) == pytest.approx(1.0)
+    # Along (1, 1.125) of both inputs.
+    along_both = 2 * 1 * 2 + 1 - 1.125 * (2 * 3 * 5 * 1.125 + 9 * 1.125)
+    assert found.slope("loss", ()) == pytest.approx(along_both)
+
+
+def test_differences_say_nothing_across_a_detach_or_of_second_order() -> None:
+    cut = SQUARED.replace("mul(v0, y)", "mul(v2, y)").replace(
+        "  v1", "  v2: float32[2] = detach(v0) views v0\n  v1"
+    )
+    assert differences_of(cut).slope("x", (0,)) is None
+    assert differences_of(SQUARED.replace("reverse", "second")).slope("x", (0,)) is None
+
+
+def squared_ruling(gradient: str, given: dict[str, float], exact: float, **more: object) -> Verdict:
+    """The derivative called "loss" or "x" as each mode gives it, and as torch-eager-f64 does."""
+    case = case_of(SQUARED.replace("reverse", gradient))
+    differences = Differences(case, materialise(case.graph, {}))
+    name, shape = ("loss", ()) if gradient == "forward" else ("x", (2,))
+    right = differences.slope(name, () if gradient == "forward" else (0,))
+    assert right is not None
+
+    def array(value: float) -> Array:
+        other = differences.slope("x", (1,)) or 0.0
+        return np.asarray(value if gradient == "forward" else [value, other]).reshape(shape)
+
+    outcomes = right_outcomes(case)
+    for mode in MODES:
+        seen = array(given.get(mode, right)).astype("f4")
+        outcomes[mode] = replace(outcomes[mode], gradients={name: answer_of(seen)})
+    truth = array(exact)
+    gradients = Gradients(
+        {name: truth},
+        lambda: ({name: truth},),
+        differences.is_smooth,
+        differences.slope,
+        **more,  # type: ignore[arg-type]
+    )
+    referee = Referee(case, materialise(case.graph, {}))
+    return judge(
+        Comparison(case, outcomes, (referee,), lambda framework, node: True, gradients=gradients)
+    )
+
+
+@pytest.mark.parametrize("gradient", ["reverse", "forward"])
+def test_a_referee_that_differences_contradict_is_accused_itself(gradient: str) -> None:
+    wrong = dict.fromkeys(("torch-eager", "torch-aot"), 7.5)
+    found = squared_ruling(gradient, wrong, 7.5)
+    assert [(one.kind, one.framework, one.modes) for one in found.divergences] == [
+        (Kind.GRADIENT, "torch", ("torch-eager", "torch-aot"))
+    ]
+    assert "differences in float64" in found.reason
+
+
+def test_a_wrong_tangent_of_one_mode_is_seen() -> None:
+    right = differences_of(SQUARED.replace("reverse", "forward")).slope("loss", ())
+    assert right is not None
+    assert not squared_ruling("forward", {}, right, transposed=right, scale=50.0).failed
+    found = squared_ruling(
+        "forward", {"mindspore-pynative": 7.5}, right, transposed=right, scale=50.0
+    )
+    assert [(one.kind, one.modes) for one in found.divergences] == [
+        (Kind.GRADIENT, ("mindspore-pynative",))
+    ]
+
+
+def test_the_dot_product_test_is_told_where_differences_cannot_say() -> None:
+    text = SQUARED.replace("reverse", "forward")
+    case = case_of(text)
+    outcomes = right_outcomes(case)
+    for mode in MODES:
+        seen = answer_of(np.asarray(4.0, "f4"))
+        outcomes[mode] = replace(outcomes[mode], gradients={"loss": seen})
+    truth = np.asarray(4.0)
+    gradients = Gradients(
+        {"loss": truth}, lambda: ({"loss": truth},), lambda *_: True, transposed=9.0, scale=9.0
+    )
+    referee = Referee(case, materialise(case.graph, {}))
+    verdict = judge(
+        Comparison(case, outcomes, (referee,), lambda framework, node: True, gradients=gradients)
+    )
+    assert verdict.ruling is Ruling.INCONCLUSIVE
+    assert "reverse mode 9" in verdict.reason
 
 
 # ------------------------------------------------------------------- better than float32, exactly

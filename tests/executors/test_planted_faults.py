@@ -87,10 +87,10 @@ FAULTS = (
     ),
     Planted(Kind.DTYPE, "torch", "erfc(v1)", AOT),
     Planted(Kind.SHAPE, "torch", "acos(v1)", AOT),
-    Planted(Kind.NONFINITE, "torch", "log1p(v1)", EAGER + AOT),
+    Planted(Kind.NONFINITE, "torch", "exp2(v1)", EAGER + AOT),
     Planted(Kind.VALUES, "torch", "square(v1)", EAGER + AOT),
-    Planted(Kind.GRADIENT, "mindspore", "asinh(v1)", PYNATIVE, changes=(GRADIENT,)),
-    Planted(Kind.GRADIENT_NONFINITE, "mindspore", "atan(v1)", PYNATIVE, changes=(GRADIENT,)),
+    Planted(Kind.GRADIENT, "mindspore", "tanhshrink(v1)", PYNATIVE, changes=(GRADIENT,)),
+    Planted(Kind.GRADIENT_NONFINITE, "mindspore", "softsign(v1)", PYNATIVE, changes=(GRADIENT,)),
     Planted(Kind.GRADIENT_RAISES, "torch", "expm1(v1)", AOT, changes=(GRADIENT,)),
     # It writes to its operand, which shows where that is an input.
     Planted(Kind.INPUT_CHANGED, "torch", "rad2deg(x)", EAGER + AOT),
@@ -174,6 +174,25 @@ def test_a_planted_fault_is_found_localised_and_minimised(
         assert {one.mode for one in places} == set(fault.modes)
     if fault.kind in (Kind.GRADIENT, Kind.GRADIENT_NONFINITE, Kind.GRADIENT_RAISES):
         assert {one.direction for one in finding.window_localised} == {"backward"}
+
+
+# -------------------------------------------------------------- where the referee shares the fault
+@pytest.mark.parametrize(
+    ("call", "gradient", "modes"),
+    [("atan(v1)", "reverse", EAGER + AOT), ("asinh(v1)", "forward", EAGER)],
+)
+def test_a_gradient_that_is_wrong_in_pytorch_accuses_pytorch(
+    bench: Bench, call: str, gradient: str, modes: tuple[str, ...]
+) -> None:
+    """The gradient referee is PyTorch in float64, which is as wrong: differences tell."""
+    text = MODEL.replace("OPERATOR", call).replace("RETURNED", "v4")
+    text = text.replace("check values state", f"gradient {gradient}\n  check values gradients")
+    finding = found_in(bench, parse_case(text), Kind.GRADIENT)
+    assert finding.accused_framework == "torch"
+    assert finding.accused_modes == modes
+    assert finding.parts["calls"] == f"{call.partition('(')[0]}.function"
+    assert "differences in float64 say" in finding.verdict
+    assert finding.reproduction.reproduced == finding.reproduction.attempts == 3
 
 
 # ----------------------------------------------------------------------------- by another program

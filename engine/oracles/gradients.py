@@ -1,0 +1,268 @@
+"""The gradient oracle: PyTorch's gradient in float64 as a referee, itself held against differences.
+
+Reverse mode and second order by input, forward mode as one derivative along fixed directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from engine.executors.outcome import Array
+from engine.ir.types import Dense, is_float
+from engine.oracles.comparison import BASELINE, Comparison, Gradients
+from engine.oracles.differences import TANGENT
+from engine.oracles.keys import normalise
+from engine.oracles.numeric import (
+    ACCUMULATING_MARGIN,
+    CLEARLY,
+    GRADE_MARGIN,
+    Gap,
+    grade_of,
+    nonfinite_classes,
+    tolerance_of,
+)
+from engine.oracles.numerical import accuse, is_disputed
+from engine.oracles.referee import as_float64
+from engine.oracles.verdict import Divergence, Kind
+
+__all__ = ["gradients", "truth"]
+
+# How far the referee may be from differences, which are right to half of float64's digits.
+_SLOPE_RTOL, _SLOPE_ATOL = 1e-3, 1e-5
+_SHORT = 64
+
+
+def gradients(comparison: Comparison) -> Iterator[Divergence | str]:
+    """Gradients against the gradient referee, and gradients that raise in one mode only.
+
+    The referee is PyTorch's own gradient in float64. It is held against differences on NumPy where
+    somebody is suspected and where it is greatest, and forward mode against reverse mode; where it
+    contradicts them, it is PyTorch that is accused.
+    """
+    if comparison.case.plan.gradient == "none":
+        return
+    yield from _gradient_raises(comparison)
+    referee = comparison.gradients
+    if referee is None or comparison.incomparable.intersection(comparison.case.graph.outputs):
+        return
+    for name, dtype in _derivatives(comparison):
+        exact = referee.exact.get(name)
+        if exact is None:
+            continue
+        gaps: dict[str, Gap] = {}
+        for mode in comparison.ok:
+            answer = comparison.outcomes[mode].gradients.get(name)
+            if answer is not None and answer.array is not None:
+                found = _gradient_gap(
+                    answer.array, dtype, exact, referee.disturbed, name, referee.scale
+                )
+                if found is not None:
+                    gaps[mode] = found
+        suspects = [found for found in gaps.values() if found.counts]
+        if suspects and not all(referee.is_smooth(name, found.worst) for found in suspects):
+            yield f"gradient of {name}: the derivative is not the same from both sides"
+            continue
+        places = dict.fromkeys((*(one.worst for one in suspects), *_greatest_place(exact)))
+        wrong = next(
+            (said for at in places if (said := _contradicted(comparison, name, exact, at))), None
+        )
+        if wrong is not None:
+            yield wrong
+            continue
+        if name == TANGENT and _contradicts_itself(comparison, exact):
+            yield (
+                f"forward mode gives {float(as_float64(exact)):.6g} in float64, reverse mode"
+                f" {referee.transposed:.6g}, and differences do not tell which is right"
+            )
+            continue
+        yield from accuse(
+            comparison, gaps, f"gradient of {name}", (Kind.GRADIENT, Kind.GRADIENT_NONFINITE)
+        )
+
+
+def _derivatives(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """What was asked for, by the name of an input, or of the derivative along fixed directions;
+    and the dtype whose tolerance it is held to."""
+    wanted = [
+        (one.name, one.type.dtype)
+        for one in comparison.case.graph.inputs
+        if one.requires_grad and isinstance(one.type, Dense)
+    ]
+    if comparison.case.plan.gradient == "forward":
+        yield TANGENT, _graded_dtype(comparison, _least([dtype for _, dtype in wanted]))
+        return
+    for name, dtype in wanted:
+        yield name, _graded_dtype(comparison, dtype)
+
+
+def _least(dtypes: Sequence[str]) -> str:
+    """The dtype of the fewest bits, float32 where there is none: a loss is summed in that."""
+    return max(dtypes, key=lambda one: tolerance_of(one)[0], default="float32")
+
+
+def _greatest_place(exact: Array) -> tuple[tuple[int, ...], ...]:
+    """Where a gradient is greatest, which tells most about it."""
+    flat = np.abs(as_float64(exact)) if exact.dtype.kind != "c" else np.zeros(0)
+    if not flat.size or not np.isfinite(flat).all():
+        return ()
+    return (tuple(int(one) for one in np.unravel_index(int(flat.argmax()), flat.shape)),)
+
+
+def _contradicted(
+    comparison: Comparison, name: str, exact: Array, at: tuple[int, ...]
+) -> Divergence | None:
+    """PyTorch's own gradient, where differences in float64 say otherwise and its forward values are
+    not in dispute. The modes accused are those that share the fault."""
+    referee = comparison.gradients
+    if referee is None or exact.dtype.kind == "c":
+        return None
+    value = float(as_float64(exact)[at])
+    slope = _corrected(referee, name, exact, at)
+    if slope is None:
+        return None
+    outputs = comparison.case.graph.outputs
+    if any(is_disputed(comparison, 0, place, one) for place, one in enumerate(outputs)):
+        return None
+    given = {
+        mode: float(as_float64(answer.array)[at])
+        for mode in comparison.modes_of("torch")
+        if (answer := comparison.outcomes[mode].gradients.get(name)) is not None
+        and answer.array is not None
+        and answer.array.shape == exact.shape
+    }
+    accused = [mode for mode, one in given.items() if not _is_apart(one, value)]
+    if not accused:
+        return None
+    other = referee.transposed
+    return Divergence(
+        Kind.GRADIENT_NONFINITE if not np.isfinite(value) else Kind.GRADIENT,
+        "torch",
+        tuple(accused),
+        value=f"gradient of {name}",
+        worst=at,
+        evidence=(
+            f"{accused[0]}: {given[accused[0]]:.6g}, differences in float64 say {slope:.6g}",
+            f"torch-eager-f64 gives {value:.6g}, so it is no matter of rounding",
+            *([] if other is None else [f"reverse mode's gradients amount to {other:.6g}"]),
+        ),
+    )
+
+
+def truth(referee: Gradients, name: str, at: tuple[int, ...]) -> Array | None:
+    """The referee's gradient; where differences contradict it at a place, with what they say there
+    and, of a short one, everywhere."""
+    exact = referee.exact.get(name)
+    if exact is None or exact.dtype.kind == "c" or len(at) != exact.ndim:
+        return exact
+    if _corrected(referee, name, exact, at) is None:
+        return exact
+    places = list(np.ndindex(exact.shape)) if exact.size <= _SHORT else [at]
+    right = exact.copy()
+    for place in places:
+        slope = _corrected(referee, name, exact, place)
+        if slope is not None:
+            right[place] = slope
+    return right
+
+
+def _corrected(referee: Gradients, name: str, exact: Array, at: tuple[int, ...]) -> float | None:
+    """What differences say of one element, where that is not what the referee says."""
+    slope = referee.slope(name, at)
+    if slope is None or not _is_apart(float(as_float64(exact)[at]), slope):
+        return None
+    return slope if referee.is_smooth(name, at) else None
+
+
+def _contradicts_itself(comparison: Comparison, exact: Array) -> bool:
+    """The dot-product test: forward mode along directions is reverse mode times them."""
+    referee = comparison.gradients
+    if referee is None or referee.transposed is None or exact.size != 1:
+        return False
+    tangent = float(as_float64(exact).ravel()[0])
+    return abs(tangent - referee.transposed) > _SLOPE_RTOL * referee.scale + _SLOPE_ATOL
+
+
+def _is_apart(one: float, other: float) -> bool:
+    if not np.isfinite(one):
+        return True
+    return abs(one - other) > _SLOPE_RTOL * max(abs(one), abs(other)) + _SLOPE_ATOL
+
+
+def _gradient_gap(
+    seen_array: Array,
+    dtype: str,
+    exact_array: Array,
+    disturbed: Callable[[], tuple[Mapping[str, Array | None], ...]],
+    name: str,
+    least_scale: float,
+) -> Gap | None:
+    """The gap of a gradient; `dtype` "float64" only where all of the graph is. `least_scale`: of
+    the terms that it is summed of."""
+    seen, exact = as_float64(seen_array), as_float64(exact_array)
+    if seen.shape != exact.shape:
+        return None
+    rtol, atol = tolerance_of(dtype)
+    scale = float(np.abs(exact[np.isfinite(exact)]).max(initial=least_scale))
+    with np.errstate(all="ignore"):
+        # Gradients sum many terms: the tolerance is relative to the greatest of them too.
+        allowed = CLEARLY * (atol + rtol * np.abs(exact) + rtol * scale)
+        grade = grade_of(np.abs(exact) + scale) if dtype == "float64" else allowed
+        error = np.abs(seen - exact)
+        classes = nonfinite_classes(seen) != nonfinite_classes(exact)
+        finite = ~classes & np.isfinite(exact)
+        if not (error[finite] > np.minimum(allowed, grade)[finite]).any() and not classes.any():
+            return Gap(0.0, 0.0, 0, ())
+        floor = np.zeros(exact.shape)
+        for other in disturbed():
+            array = other.get(name)
+            moved = as_float64(array) if array is not None else np.full(exact.shape, np.inf)
+            if moved.shape != exact.shape:
+                return None
+            shift = np.asarray(np.abs(moved - exact))
+            shift[np.isnan(moved) & np.isnan(exact)] = 0
+            shift[(nonfinite_classes(moved) != nonfinite_classes(exact))] = np.inf
+            floor = np.maximum(floor, np.nan_to_num(shift, nan=0.0, posinf=np.inf))
+        limit = np.maximum(allowed, ACCUMULATING_MARGIN * floor)
+        if dtype == "float64":
+            limit = np.minimum(limit, np.maximum(grade, GRADE_MARGIN * floor))
+        classes &= ~np.isinf(limit)
+        ratio = np.where(finite & np.isfinite(limit), error / limit, 0.0)
+    if classes.any():
+        worst = tuple(int(one) for one in np.argwhere(classes)[0])
+        return Gap(float(ratio.max(initial=0)), float("nan"), int(classes.sum()), worst)
+    place = np.unravel_index(int(ratio.argmax()), ratio.shape) if ratio.size else ()
+    worst = tuple(int(one) for one in place)
+    return Gap(float(ratio.max(initial=0)), float(error[worst]) if ratio.size else 0.0, 0, worst)
+
+
+def _graded_dtype(comparison: Comparison, dtype: str) -> str:
+    """The dtype whose tolerance a gradient is held to: that of float32 where a value of the graph
+    has fewer bits than float64, since the gradient passes through it."""
+    types = comparison.case.graph.types.values()
+    floats = {one.dtype for one in types if isinstance(one, Dense) and is_float(one.dtype)}
+    return dtype if dtype != "float64" or floats == {"float64"} else "float32"
+
+
+def _gradient_raises(comparison: Comparison) -> Iterator[Divergence | str]:
+    for framework in comparison.frameworks():
+        modes = [mode for mode in comparison.modes_of(framework) if mode in comparison.ok]
+        failed = [mode for mode in modes if comparison.outcomes[mode].gradient_failure]
+        passed = [
+            mode for mode in modes if mode not in failed and comparison.outcomes[mode].gradients
+        ]
+        for mode in failed:
+            failure = comparison.outcomes[mode].gradient_failure
+            assert failure is not None
+            if not passed or mode == BASELINE["torch"]:
+                yield f"the gradient raises in {mode} and in no mode of {framework} does it work"
+                continue
+            yield Divergence(
+                Kind.GRADIENT_RAISES,
+                framework,
+                (mode,),
+                node=failure.node,
+                message=normalise(failure.type, failure.message),
+                evidence=(f"{' and '.join(passed)} give the gradient",),
+            )
