@@ -27,7 +27,7 @@ from engine.oracles.comparison import Comparison, Counterpart, Gradients, framew
 from engine.oracles.differences import Differences, along
 from engine.oracles.judge import judge
 from engine.oracles.keys import form_of
-from engine.oracles.referee import Referee
+from engine.oracles.referee import Floats, Referee
 from engine.oracles.verdict import Kind, Ruling, Verdict
 
 __all__ = ["Bench", "Trial", "failed_with", "other_forms", "referees_of"]
@@ -253,27 +253,29 @@ class Bench:
         if case.plan.gradient == "none" or double is None or double.status is not Status.OK:
             return None
         values = settled(case.graph.inputs, materialise(case.graph, blobs))
-        differences = Differences(case, values)
+        terms = self._transposed(case, blobs)
+        # An operand that no gradient flows to, such as the weights of classes, is a constant.
+        differences = Differences(case, values, tuple(terms) if terms is not None else None)
+        flat = np.concatenate([np.zeros(0), *(one.ravel() for one in (terms or {}).values())])
         return Gradients(
             _arrays(double),
             _Disturbed(self.pool, case, blobs).draws,
             differences.is_smooth,
             differences.slope,
-            *self._transposed(case, blobs),
+            float(flat.sum()) if terms else None,
+            float(np.abs(flat).sum()),
         )
 
-    def _transposed(self, case: Case, blobs: Mapping[str, Array]) -> tuple[float | None, float]:
-        """What reverse mode says of the derivative that forward mode was asked for, in float64, and
-        the sum of its absolute terms."""
+    def _transposed(self, case: Case, blobs: Mapping[str, Array]) -> dict[str, Floats] | None:
+        """What reverse mode says of the derivative that forward mode was asked for, in float64: its
+        terms by input, of those that it has a gradient of. None where another kind was asked for.
+        """
         if case.plan.gradient != "forward":
-            return None, 0.0
+            return None
         reverse = replace(case, plan=replace(case.plan, gradient="reverse"))
-        outcome = self.pool.run(reverse, _DOUBLE, blobs=blobs)
-        terms = [term for one in _arrays(outcome).values() if (term := along(one)) is not None]
-        if outcome.status is not Status.OK or not terms:
-            return None, 0.0
-        flat = np.concatenate([one.ravel() for one in terms])
-        return float(flat.sum()), float(np.abs(flat).sum())
+        found = _arrays(self.pool.run(reverse, _DOUBLE, blobs=blobs))
+        terms = {name: along(one) for name, one in found.items()}
+        return {name: one for name, one in terms.items() if one is not None}
 
 
 def referees_of(case: Case, blobs: Mapping[str, Array]) -> tuple[Referee, ...]:

@@ -6,7 +6,7 @@ deterministic, and it need not check that a proposal is legal or smaller: the se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
@@ -37,29 +37,37 @@ _FURTHEST = 3
 # ---------------------------------------------------------------------------------- structure
 def cut_out(case: Case, blobs: Blobs) -> Iterator[Case]:
     """Single nodes, then growing sets of ancestors, fed with the values they see."""
-    yield from cut_round([one.name for one in reversed(case.graph.nodes)], case, blobs)
+    ends = [node.name for node in reversed(case.graph.nodes) if node.op != "item"]
+    yield from _cut(case, blobs, ((name, depth) for depth in (0, 1, 2, 4) for name in ends))
 
 
 def cut_round(names: Sequence[str], case: Case, blobs: Blobs) -> Iterator[Case]:
-    """As `cut_out`, of the nodes named alone and in that order."""
+    """As `cut_out`, round the nodes named: the first of them alone, with all that leads to it, and
+    with some of that; then each of the others alone."""
+    graph = case.graph
+    ends = [one for one in names if one in graph.by_name and graph.by_name[one].op != "item"]
+    first = [(name, depth) for name in ends[:1] for depth in (0, len(graph.nodes), 1, 2, 4)]
+    yield from _cut(case, blobs, (*first, *((name, 0) for name in ends[1:])))
+
+
+def _cut(case: Case, blobs: Blobs, ends: Iterable[tuple[str, int]]) -> Iterator[Case]:
+    """The named nodes, each with its ancestors up to a depth, fed with the values they see."""
     graph = case.graph
     if len(graph.nodes) < 2:
         return
     values = _values(case, blobs)
     if values is None:
         return
-    ends = [one for one in names if one in graph.by_name and graph.by_name[one].op != "item"]
-    for depth in (0, 1, 2, 4):
-        for name in ends:
-            inner = _ancestors(graph, name, depth)
-            if len(inner) < len(graph.nodes):
-                try:
-                    smaller, more = cut(case, inner, values)
-                except ConstraintViolated:
-                    continue  # what would enter is no dense tensor
-                if len(smaller.graph.nodes) < len(graph.nodes):
-                    blobs.update(more)
-                    yield smaller
+    for name, depth in ends:
+        inner = _ancestors(graph, name, depth)
+        if len(inner) < len(graph.nodes):
+            try:
+                smaller, more = cut(case, inner, values)
+            except ConstraintViolated:
+                continue  # what would enter is no dense tensor
+            if len(smaller.graph.nodes) < len(graph.nodes):
+                blobs.update(more)
+                yield smaller
 
 
 def drop_outputs(case: Case, blobs: Blobs) -> Iterator[Case]:

@@ -23,6 +23,9 @@ _DECLINED = (
     *("Unsupported", "UserError", "FailOnRecompileLimitHit", "DataDependentOutputException"),
     *("DynamicOutputShapeException", "GuardOnDataDependentSymNode"),
 )
+# What autograd says of a program that cannot be differentiated: eager mode when the gradient is
+# taken, a compiler, which traces the backward pass beforehand, when the function is called.
+_NO_BACKWARD = "has been modified by an inplace operation"
 # Signals that others send: the kernel when memory runs out, a person, a supervisor.
 _FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 # What a process prints that dies because an allocation failed: our limit, not its fault.
@@ -124,6 +127,9 @@ def _one_sided(
             continue  # is a divergence already
         if framework == "torch" and failure.type.rpartition(".")[2] in _DECLINED:
             yield f"{mode} declines the case: {normalise(failure.type, failure.message)}"
+            continue
+        if framework == "torch" and _NO_BACKWARD in failure.message:
+            yield f"{mode} raises what eager mode raises when the gradient is taken"
             continue
         nodes = _suspects(comparison, failure)
         if any(comparison.lists_cpu(framework, node) is False for node in nodes):

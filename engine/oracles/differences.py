@@ -36,10 +36,12 @@ Index = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Differences:
-    """`values`: the inputs as the frameworks are given them."""
+    """`values`: the inputs as the frameworks are given them. `moving`: those that the derivative
+    along directions moves, by default all that a gradient is asked of."""
 
     case: Case
     values: Mapping[str, Array]
+    moving: tuple[str, ...] | None = None
 
     @cached_property
     def _start(self) -> dict[str, Array]:
@@ -159,6 +161,8 @@ class Differences:
 
     @cached_property
     def _wanted(self) -> tuple[str, ...]:
+        if self.moving is not None:
+            return self.moving
         return tuple(one.name for one in self.case.graph.inputs if one.requires_grad)
 
     def _scale(self, name: str, index: Index) -> float:

@@ -214,6 +214,14 @@ def test_what_the_compiler_declines_is_no_finding() -> None:
     assert not ruling(case, outcomes).failed
 
 
+def test_what_eager_mode_says_of_the_gradient_is_no_finding_of_a_compiler() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    said = "one of the variables needed for gradient computation has been modified by an inplace"
+    outcomes["torch-aot"] = raising("torch-aot", f"{said} operation: [torch.FloatTensor [1]]")
+    assert ruling(case, outcomes).ruling is Ruling.INCONCLUSIVE
+
+
 def test_a_native_death_is_a_crash() -> None:
     case = case_of()
     outcomes = right_outcomes(case)
@@ -610,6 +618,13 @@ def test_differences_say_nothing_across_a_detach_or_of_second_order() -> None:
     )
     assert differences_of(cut).slope("x", (0,)) is None
     assert differences_of(SQUARED.replace("reverse", "second")).slope("x", (0,)) is None
+
+
+def test_what_no_gradient_flows_to_is_a_constant_to_differences() -> None:
+    case = case_of(SQUARED.replace("reverse", "forward"))
+    of_x = Differences(case, materialise(case.graph, {}), ("x",))
+    assert of_x.slope("loss", ()) == pytest.approx(2 * 1 * 2 - 1.125 * 2 * 3 * 5 * 1.125)
+    assert Differences(case, materialise(case.graph, {}), ()).slope("loss", ()) is None
 
 
 def squared_ruling(gradient: str, given: dict[str, float], exact: float, **more: object) -> Verdict:
