@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.executors.outcome import Array
 from engine.ir.types import Dense, is_float
-from engine.oracles.comparison import BASELINE, Comparison, Gradients
+from engine.oracles.comparison import BASELINE, Comparison, Gradients, framework_of
 from engine.oracles.differences import TANGENT
 from engine.oracles.keys import normalise
 from engine.oracles.numeric import (
@@ -51,8 +51,12 @@ def gradients(comparison: Comparison) -> Iterator[Divergence | str]:
         exact = referee.exact.get(name)
         if exact is None:
             continue
+        if _is_held(comparison, "torch", name):
+            continue  # the referee's module has a copy, so that its gradient is not all of it
         gaps: dict[str, Gap] = {}
         for mode in comparison.ok:
+            if _is_held(comparison, framework_of(mode), name):
+                continue
             answer = comparison.outcomes[mode].gradients.get(name)
             if answer is not None and answer.array is not None:
                 found = _gradient_gap(
@@ -95,6 +99,14 @@ def _derivatives(comparison: Comparison) -> Iterator[tuple[str, str]]:
         return
     for name, dtype in wanted:
         yield name, _graded_dtype(comparison, dtype)
+
+
+def _is_held(comparison: Comparison, framework: str, name: str) -> bool:
+    """Whether a module of the framework keeps a copy of what a derivative is asked for."""
+    held = comparison.held_by_modules(framework)
+    if name != TANGENT:
+        return name in held
+    return any(one.requires_grad and one.name in held for one in comparison.case.graph.inputs)
 
 
 def _least(dtypes: Sequence[str]) -> str:
