@@ -88,6 +88,7 @@ test-full: check ## every test, the slow ones too
 .PHONY: bench
 bench: .venv/installed ## measure the speed of the engine and of pictures
 	@$(PYTHON) -m tests.bench.bench_engine
+	@$(PYTHON) -m tests.bench.bench_mutation
 	@$(PYTHON) -m tests.bench.bench_executors
 	@$(PYTHON) -m tests.bench.bench_pictures
 

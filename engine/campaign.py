@@ -59,7 +59,7 @@ _LARGEST_WINDOW = 32
 _ROOM = 6
 # Rows that are drawn for a choice, and candidates of each: several hundred to choose from, at
 # a cost that does not grow with the pool.
-_ROWS = 48
+_ROWS = 32
 _OF_A_ROW = 16
 # Rounds without a novel event or a failure after which a chain starts again.
 _QUIET = 15

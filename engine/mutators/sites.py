@@ -339,40 +339,21 @@ def once(test: Callable[[Case], bool] = lambda case: True) -> Sites:
 def form_sites(framework: str, kind: str) -> Sites:
     """Nodes whose call may be written in another form of this kind ("method", "keyword", ...)."""
 
-    def places(graph: Graph) -> Sequence[tuple[str, str]]:
-        index = kept(graph, "forms", lambda: _form_index(graph))
-        return index.get((framework, kind), ())
+    able = frozenset(
+        spec.name
+        for spec in OPS.values()
+        if any(form_kind(name) == kind for name in spec.forms.get(framework, {}))
+    )
 
-    def at(graph: Graph, place: tuple[str, str]) -> Iterator[Site]:
-        name, form = place
-        yield Site((name,), name, detail=(("form", form),))
-
-    return Pattern(places, at)
-
-
-def _form_index(graph: Graph) -> Mapping[tuple[str, str], list[tuple[str, str]]]:
-    """(framework, kind) -> (node, form) for every form that holds and is not the one in use."""
-    held = graph.input_by_name.keys()
-    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for node in _nodes_of(graph, None):
-        names = forms_of(node, graph.types, held)
-        memory = node.__dict__.get("_others")
-        if memory is None or memory[0] is not names:
-            memory = node.__dict__["_others"] = (names, tuple(_other_forms(node, names)))
-        for key, form in memory[1]:
-            found.setdefault(key, []).append((node.name, form))
-    return found
-
-
-def _other_forms(
-    node: Node, names: Mapping[str, Sequence[str]]
-) -> Iterator[tuple[tuple[str, str], str]]:
-    for framework, forms in names.items():
+    def at(graph: Graph, node: Node) -> Iterator[Site]:
+        names = forms_of(node, graph.types, graph.input_by_name.keys()).get(framework, ())
         current = node.form(framework)
-        current = current if current in forms else (forms[0] if forms else "")
-        for form in forms:
-            if form != current:
-                yield (framework, form_kind(form)), form
+        current = current if current in names else (names[0] if names else "")
+        for name in names:
+            if name != current and form_kind(name) == kind:
+                yield Site((node.name,), node.name, detail=(("form", name),))
+
+    return Pattern(lambda graph: _nodes_of(graph, able), at)
 
 
 def form_kind(form: str) -> str:

@@ -22,7 +22,7 @@ from engine.seeds import load_seed
 from engine.selection.policies import LinUcb
 from engine.tfg import FlowGraph
 
-SEED, ROUNDS, LIMIT, ROWS = "rtdetrv2_s_compact", 60, 16, 48
+SEED, ROUNDS, LIMIT, ROWS = "rtdetrv2_s_compact", 60, 16, 32
 
 
 def one_round(flow: FlowGraph, policy: LinUcb, counts: Counts, rng: np.random.Generator) -> Mutant:
