@@ -19,7 +19,7 @@ from triage.board import lanes
 from triage.following import ask_now
 from triage.forms import ReportMoveForm
 from triage.mapping import RULES
-from triage.models import Following, Report, SitePause
+from triage.models import Following, Report
 from triage.people import person
 from triage.reminders import reminders
 from triage.report_exports import report_table, score_table
@@ -225,9 +225,9 @@ def ask_upstream(request: HttpRequest, uuid: UUID) -> HttpResponse:
     report = _report(uuid)
     following = get_object_or_404(Following, report=report)
     ask_now(following)
-    pause = SitePause.objects.filter(site=following.site).first()
-    if pause is not None and pause in open_pauses():
-        messages.warning(request, f"It is asked at {pause.until:%H:%M} UTC: {pause.why}")
+    pause = next((one for one in open_pauses() if one.site == following.site), None)
+    if pause is not None:
+        messages.warning(request, f"{pause.title} limits requests: {pause.why}")
     else:
         messages.success(request, "The tracker is asked within seconds.")
     return redirect(f"{report.get_absolute_url()}#upstream")

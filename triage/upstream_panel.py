@@ -11,7 +11,7 @@ from django.utils import timezone
 from triage.models import Following, PastAddress, Report, SitePause, UpstreamAnswer
 from triage.upstream.sites import SITES, reference_in
 
-__all__ = ["Panel", "open_pauses", "upstream_panel"]
+__all__ = ["Panel", "Pause", "open_pauses", "upstream_panel"]
 
 _ANSWERS = 12
 
@@ -71,9 +71,20 @@ def upstream_panel(report: Report, *, now: datetime | None = None) -> Panel:
     )
 
 
-def open_pauses(*, now: datetime | None = None) -> list[SitePause]:
+@dataclass(frozen=True)
+class Pause:
+    """A tracker that limits requests. `title`: its name; `why`: what it said."""
+
+    site: str
+    title: str
+    until: datetime
+    why: str
+
+
+def open_pauses(*, now: datetime | None = None) -> list[Pause]:
     """Trackers that want to be left alone for now. One query."""
-    return list(SitePause.objects.filter(until__gt=now or timezone.now()).order_by("site"))
+    rows = SitePause.objects.filter(until__gt=now or timezone.now()).order_by("site")
+    return [Pause(one.site, SITES[one.site].title, one.until, one.why) for one in rows]
 
 
 def _status(value: str) -> Report.Status | None:

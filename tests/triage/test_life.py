@@ -241,7 +241,9 @@ def test_trouble_is_shown_with_what_was_seen_last(client: Client) -> None:
         site="github", until=timezone.now() + timedelta(hours=1), why="Slow down."
     )
     for path in (report.get_absolute_url(), "/triage/reports/"):
-        assert "wants to be left alone until" in client.get(path).content.decode()
+        assert "GitHub limits requests." in client.get(path).content.decode()
+    page = client.post(at("ask-upstream", report), follow=True).content.decode()
+    assert "GitHub limits requests: Slow down." in page
 
 
 @pytest.mark.usefixtures("person")

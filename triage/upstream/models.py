@@ -60,6 +60,11 @@ class Following(models.Model):
     def __str__(self) -> str:
         return f"{self.address}: {self.observed or 'not seen yet'}"
 
+    @property
+    def observed_label(self) -> str:
+        """For people, "" before the first answer."""
+        return str(type(self.report).Status(self.observed).label) if self.observed else ""
+
 
 class UpstreamAnswer(models.Model):
     """A raw answer of a tracker, or what went wrong, with its time. Only ever added.
