@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from engine.candidates import Candidate, Candidates
 from engine.chain import Chain
 from engine.constraints import plain_reason
 from engine.errors import ConstraintViolated, InvalidGraph
+from engine.executors.lowering import Unsupported, lower
 from engine.executors.outcome import Array, Outcome, Status
 from engine.executors.pool import Pool
 from engine.ir.case import Case
@@ -27,6 +29,7 @@ from engine.ir.graph import Graph
 from engine.legality.record import Broken, Ran, Row, Rows
 from engine.mutators.apply import Proposal, propose
 from engine.mutators.spec import Effect
+from engine.ops.spec import FRAMEWORKS
 from engine.report import Discovery, report
 from engine.seeds import SEEDS, load_seed
 from engine.trial import Bench
@@ -135,6 +138,7 @@ class Experiment:
                     limit=_WINDOW,
                     modes=MODES,
                 )
+                _check_written(window)
             except ConstraintViolated as refusal:
                 redrawn[plain_reason(refusal, chain.case.graph)] += 1
                 continue
@@ -203,6 +207,13 @@ class Experiment:
                 (folder / f"{name}.flow").write_text(finding.minimised_text)
                 self.known[divergence.key] = f"{name} ({finding.title})"
                 yield self.known[divergence.key]
+
+
+def _check_written(window: Case) -> None:
+    """`ConstraintViolated` where a refused call cannot be written at all, in any form."""
+    for framework in FRAMEWORKS:
+        with suppress(Unsupported):
+            lower(window, framework)
 
 
 def _in_doubt(proposal: Proposal, parent: Graph) -> tuple[str, ...]:
