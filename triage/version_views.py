@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.contrib import messages
@@ -98,13 +99,14 @@ def _retest(request: HttpRequest, buckets: list[Bucket], form: RetestForm) -> No
 
 def _panel_or_back(request: HttpRequest, bucket: Bucket) -> HttpResponse:
     if request.headers.get("HX-Request"):
-        list(messages.get_messages(request))  # the panel itself shows what was queued
-        return _panel(request, bucket)
+        # The panel shows what was queued by itself; what was refused it has to be told.
+        refused = [str(one) for one in messages.get_messages(request) if one.level_tag == "error"]
+        return _panel(request, bucket, refused=refused)
     return redirect(f"{back(request, bucket.get_absolute_url()).partition('#')[0]}#versions")
 
 
-def _panel(request: HttpRequest, bucket: Bucket) -> HttpResponse:
-    context = {"bucket": bucket, "versions": version_panel(bucket)}
+def _panel(request: HttpRequest, bucket: Bucket, refused: Sequence[str] = ()) -> HttpResponse:
+    context = {"bucket": bucket, "versions": version_panel(bucket), "refused": refused}
     return render(request, "triage/panels/versions.html", context)
 
 

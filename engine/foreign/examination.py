@@ -15,6 +15,7 @@ from engine.foreign.reading import Kind, Reproducer
 from engine.foreign.running import run_modes
 from engine.foreign.tracing import traced
 from engine.foreign.writing import comparing_script, ending_script
+from engine.oracles.verdict import Kind as Wrong
 from engine.script_run import Ending, ScriptRun, run_script
 
 __all__ = ["Examined", "Workshop", "examine"]
@@ -182,7 +183,7 @@ def _examine_function(
         workshop.say(case.reason)
         if case.finding is not None:
             return Examined(answers, case.finding, case.reason, isolation)
-        if found is not None and case.has_ruled and found.kind.value == "values":
+        if found is not None and case.has_ruled and found.kind is Wrong.VALUES:
             return Examined(answers, None, case.reason, isolation)
     if found is None:
         return Examined(answers, None, _agreement(ran), isolation)
@@ -225,9 +226,10 @@ def _agreement(ran: Mapping[str, Ran]) -> str:
 
 
 def _said(found: Difference, ran: Mapping[str, Ran]) -> str:
-    what = {"raises in one mode": ran[found.mode].says}.get(found.kind.value, found.detail)
+    if found.kind is Wrong.RAISES:
+        return f"{found.mode} {ran[found.mode].says}"[:_LINE]
     place = f" ({found.place})" if found.place not in ("", "result") else ""
-    return f"{found.mode}: {found.kind.value}{place}, {what}"[:_LINE]
+    return f"{found.mode}: {found.kind.value}{place}, {found.detail}"[:_LINE]
 
 
 # ----------------------------------------------------------------------------------------- findings

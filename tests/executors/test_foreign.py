@@ -9,11 +9,13 @@ import pytest
 
 from engine.errors import BadInput
 from engine.finding import Finding
-from engine.foreign.examination import Examined, Workshop, examine
+from engine.foreign.examination import Workshop, examine
 from engine.foreign.reading import read
+from engine.foreign.tracing import traced
 from engine.script_run import run_script
 
-# Kinds of `tests/data/kinds`, as somebody else would write them.
+# Kinds of `tests/data/kinds`, as somebody else would write them. No operator of ours stands for
+# softshrink when a model is imported.
 NAN_LOST = """
 import torch
 
@@ -23,8 +25,7 @@ inputs = [torch.tensor([1.0, float("nan"), -3.0])]
 def function(x):
     return torch.nn.functional.softshrink(x)
 """
-# `torch.Tensor.tolist` is Python: nothing can be traced.
-UNTRACEABLE = """
+PRODUCT = """
 import torch
 
 
@@ -36,8 +37,7 @@ def inputs():
 
 
 def function(x, y):
-    size = len(x.tolist())
-    return torch.bmm(x, y) if size else x
+    return torch.bmm(x, y)
 """
 AGREES = "import torch\ninputs = [torch.ones(3)]\ndef function(x):\n    return torch.exp(x)\n"
 NO_INPUTS = "import torch\ninputs = nothing\ndef function(x):\n    return x\n"
@@ -53,15 +53,14 @@ def function(x):
 """
 
 
-def examined(text: str, tmp_path: Path, framework: str) -> Examined:
-    workshop = Workshop(
+def made(tmp_path: Path, framework: str) -> Workshop:
+    return Workshop(
         interpreter=sys.executable,
         versions={framework: "1"},
         attempts=1,
         deadline=150.0,
         scratch=tmp_path,
     )
-    return examine(read(text, name="one.py"), workshop)
 
 
 def reproduced(finding: Finding | None) -> Finding:
@@ -70,34 +69,38 @@ def reproduced(finding: Finding | None) -> Finding:
     return finding
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 @pytest.mark.inductor
 def test_function_that_can_be_traced_is_judged_by_the_engine(tmp_path: Path) -> None:
-    found = examined(NAN_LOST, tmp_path, "torch")
+    workshop = made(tmp_path, "torch")
+    found = traced(read(PRODUCT, name="one.py"), workshop)
+    assert found.has_ruled, found.reason
     finding = reproduced(found.finding)
     assert found.reason == "traced into a case and judged by the engine"
-    assert finding.accused_op == "softshrink"
+    assert finding.parts["kind"] == "dtype"
     assert finding.minimised_text
     assert finding.accused_modes == ("torch-inductor",)
-    assert {one.mode: one.status for one in found.answers}["torch-inductor"] == "ok"
 
 
 @pytest.mark.torch
 @pytest.mark.inductor
 def test_function_that_cannot_be_traced_is_judged_by_its_modes(tmp_path: Path) -> None:
-    found = examined(UNTRACEABLE, tmp_path, "torch")
+    found = examine(read(NAN_LOST, name="one.py"), made(tmp_path, "torch"))
     finding = reproduced(found.finding)
     assert found.reason == "judged by what its modes answer"
-    assert finding.parts["kind"] == "dtype"
+    assert finding.parts["kind"] == "values"
     assert finding.accused_modes == ("torch-inductor",)
-    assert finding.accused_op == "bmm"
+    assert finding.accused_op == "softshrink"
     assert finding.minimised_text == ""
+    assert {one.mode: one.status for one in found.answers}["torch-inductor"] == "ok"
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 @pytest.mark.inductor
 def test_function_whose_modes_agree_is_no_finding(tmp_path: Path) -> None:
-    found = examined(AGREES, tmp_path, "torch")
+    found = examine(read(AGREES, name="one.py"), made(tmp_path, "torch"))
     assert found.finding is None
     assert found.reason == "Every mode that ran agrees within the default tolerances."
 
@@ -105,13 +108,13 @@ def test_function_whose_modes_agree_is_no_finding(tmp_path: Path) -> None:
 @pytest.mark.torch
 def test_module_that_cannot_be_imported_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="NameError: name 'nothing' is not defined"):
-        examined(NO_INPUTS, tmp_path, "torch")
+        examine(read(NO_INPUTS, name="one.py"), made(tmp_path, "torch"))
 
 
 @pytest.mark.mindspore
 def test_mindspore_function_that_raises_in_graph_mode_is_a_finding(tmp_path: Path) -> None:
-    found = examined(KEYWORD, tmp_path, "mindspore")
+    found = examine(read(KEYWORD, name="one.py"), made(tmp_path, "mindspore"))
     finding = reproduced(found.finding)
     assert finding.accused_modes == ("mindspore-graph",)
     assert finding.symptom == "crash"
-    assert finding.accused_op == "amin" or finding.parts["kind"] == "raises in one mode"
+    assert finding.parts["kind"] == "raises in one mode"

@@ -403,6 +403,13 @@ def test_search_is_begun_and_cancelled_on_the_page(person: Client) -> None:
     assert "A search goes on" not in panel
 
 
+def test_what_is_refused_is_said_in_the_panel_too(person: Client) -> None:
+    bucket = factories.bucket()
+    path = reverse("triage:retest-bucket", args=[bucket.uuid])
+    panel = person.post(path, {"attempts": "1"}, headers={"HX-Request": "true"}).content.decode()
+    assert "No script of these buckets fits an environment that was chosen." in panel
+
+
 def test_matrix_filters_and_queues_the_picked(person: Client) -> None:
     exp, tan = factories.bucket(title="exp is wrong"), factories.bucket(title="tan is wrong")
     factories.bucket(title="other", accused_framework="mindspore")
