@@ -107,6 +107,18 @@ op(
         "keyword": Form(
             "torch.transpose(input={x}, dim0={dim0}, dim1={dim1})", source="torch.transpose"
         ),
+        "inplace": Form(
+            "{x}.view_as({x}).transpose_({dim0}, {dim1})",
+            source="torch.Tensor.transpose_: in-place version of transpose()",
+        ),
+        "inplace_t": Form(
+            "{x}.view_as({x}).t_()",
+            when=lambda call: (
+                call["x"].rank == 2
+                and axis(call.integer("dim0"), 2) != axis(call.integer("dim1"), 2)
+            ),
+            source="torch.Tensor.t_: in-place version of t()",
+        ),
     },
     mindspore={
         "function": Form("ops.swapaxes({x}, {dim0}, {dim1})", dtypes=MS),
@@ -129,6 +141,9 @@ op(
         ),
         "keyword": Form(
             "ops.swapaxes({x}, axis0={dim0}, axis1={dim1})", dtypes=MS, source="ops.swapaxes"
+        ),
+        "method_swapdims": Form(
+            "{x}.swapdims({dim0}, {dim1})", dtypes=MS, source=mindspore_method("swapdims")
         ),
     },
     tolerance=EXACT,
@@ -174,6 +189,9 @@ op(
             dtypes=MS,
             source="mindspore.ops.moveaxis: alias for mindspore.ops.movedim",
         ),
+        "method_moveaxis": Form(
+            "{x}.moveaxis({source}, {to})", dtypes=MS, source=mindspore_method("moveaxis")
+        ),
     },
     tolerance=EXACT,
     tags={"view"},
@@ -208,6 +226,10 @@ op(
             "{x}[..., None]", when={"dim": -1}, source="tensor indexing: None inserts an axis"
         ),
         "keyword": Form("torch.unsqueeze(input={x}, dim={dim})", source="torch.unsqueeze"),
+        "inplace": Form(
+            "{x}.view_as({x}).unsqueeze_({dim})",
+            source="torch.Tensor.unsqueeze_: in-place version of unsqueeze()",
+        ),
     },
     mindspore={
         "function": Form("ops.expand_dims({x}, {dim})", dtypes=MS),
@@ -276,6 +298,10 @@ op(
         "function": "torch.squeeze({x}, {dim})",
         "method": Form("{x}.squeeze({dim})", source=torch_method("squeeze")),
         "keyword": Form("torch.squeeze(input={x}, dim={dim})", source="torch.squeeze"),
+        "inplace": Form(
+            "{x}.view_as({x}).squeeze_({dim})",
+            source="torch.Tensor.squeeze_: in-place version of squeeze()",
+        ),
         "function_tuple": Form(
             "torch.squeeze({x}, dim=({dim},))", source="torch.squeeze: dim (int or tuple of ints)"
         ),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from engine.ir.types import COMPLEX, FLOATS, INTEGERS
+from engine.ops.arithmetic import inplace_needs_room
 from engine.ops.families import (
     ELEMENTWISE_SHAPES,
     MINDSPORE_FLOATS,
@@ -58,6 +59,12 @@ def _compare(
             inplace="",
             aliases=(f"torch.{long}",) if long else (),
             operator=Form(operator, source=f"torch.Tensor: x {symbol} y is torch.{leaf}(x, y)"),
+            inplace_bool=inplace_needs_room(
+                Form(
+                    f"{{x}}.clone().{leaf}_({{y}}).bool()",
+                    source=f"torch.Tensor.{leaf}_: in-place version of {leaf}()",
+                )
+            ),
         ),
         mindspore=mindspore_calls(
             f"ops.{leaf}",
@@ -67,6 +74,11 @@ def _compare(
             mint=mint,
             aliases=(f"ops.{mindspore_long}",),
             dtypes=(*_MINDSPORE_USUAL, *(("bool",) if bools else ())),
+            method_long=Form(
+                f"{{x}}.{mindspore_long}({{y}})",
+                source=f"mindspore.Tensor.{mindspore_long}: for details, see"
+                f" mindspore.ops.{mindspore_long}()",
+            ),
             operator=Form(operator, source=f"mindspore.Tensor: x {symbol} y is ops.{leaf}(x, y)"),
         ),
     )
@@ -247,6 +259,12 @@ for _word, _logical, _bits in (
             inplace="",
             operator=Form(
                 f"{{x}} {_BITWISE[_word]} {{y}}", source=f"torch.bitwise_{_word}: the operator"
+            ),
+            inplace_room=inplace_needs_room(
+                Form(
+                    f"{{x}}.clone().bitwise_{_word}_({{y}})",
+                    source=f"torch.Tensor.bitwise_{_word}_: in-place version of bitwise_{_word}()",
+                )
             ),
             composed=Form(
                 f"torch.bitwise_{_word}({{y}}, {{x}})", source=f"bitwise {_word} commutes"

@@ -191,7 +191,18 @@ function(
     tolerance=Tolerance.ELEMENTWISE,
     mint=("mint.reciprocal",),
     torch={"operator": Form("1 / {x}", source="torch.reciprocal: 1 / input")},
-    mindspore={"operator": Form("1 / {x}", source="mindspore.ops.reciprocal: out_i = 1 / x_i")},
+    mindspore={
+        "operator": Form("1 / {x}", source="mindspore.ops.reciprocal: out_i = 1 / x_i"),
+        "function_inv": Form("ops.inv({x})", source="mindspore.ops.inv: the reciprocal"),
+        "method_inv": Form(
+            "{x}.inv()", source="mindspore.Tensor.inv: for details, see mindspore.ops.inv()"
+        ),
+        "primitive_inv": Form(
+            "{self}({x})",
+            setup=("{self} = ops.Inv()",),
+            source="mindspore.ops.Inv: refer to mindspore.ops.inv for more details",
+        ),
+    },
 )
 
 # ---------------------------------------------------------------------------- powers, logarithms

@@ -188,6 +188,24 @@ op(
                 when=lambda call: call["x"].rank >= 2 and call.integers("dims") == (1,),
                 source="mindspore.ops.fliplr: flip in the left-right direction",
             ),
+            "function_flipud": Form(
+                "ops.flipud({x})",
+                when={"dims": (0,)},
+                source="mindspore.ops.flipud: flip in the up-down direction",
+            ),
+            "method_flipud": Form(
+                "{x}.flipud()", when={"dims": (0,)}, source=mindspore_method("flipud")
+            ),
+            "method_fliplr": Form(
+                "{x}.fliplr()",
+                when=lambda call: call["x"].rank >= 2 and call.integers("dims") == (1,),
+                source=mindspore_method("fliplr"),
+            ),
+            "function_reverse": Form(
+                "ops.reverse({x}, {dims})",
+                source="mindspore.ops.reverse: reverses along the axes given",
+            ),
+            "method_reverse": Form("{x}.reverse({dims})", source=mindspore_method("reverse")),
         },
     ),
     tolerance=EXACT,

@@ -170,7 +170,11 @@ function(
     torch={
         "operator": Form(
             "~{x}", dtypes=("bool",), source="torch.bitwise_not: for bool, the logical not"
-        )
+        ),
+        "inplace_bool": Form(
+            "{x}.clone().logical_not_().bool()",
+            source="torch.Tensor.logical_not_: in-place version of logical_not()",
+        ),
     },
     mindspore={
         "operator": Form(

@@ -278,3 +278,20 @@ class TestDraft:
         assert "zero_" in ops
         assert "clone" in ops
         assert ops.count("neg") == 0
+
+
+def test_a_float_gets_an_imaginary_part_and_a_complex_value_is_read_as_its_real_part() -> None:
+    text = "case 1\ngraph g\ninput x: float64[2] = normal(seed=1)\nv: float64[2] = neg(x)\nreturn v"
+    draft = Draft(parse_case(text), np.random.default_rng(0)).after("v")
+    made = draft.cast("v", "complex64")
+    back = draft.cast(made, "float64")
+    draft.add_output(back)
+    graph = draft.finish().graph
+    assert graph.by_name[made].op == "complex"
+    assert graph.types[made] == dense("complex64", 2)
+    assert graph.types[back] == dense("float64", 2)
+    assert graph.by_name[back].op == "cast"
+    found = evaluate(graph, materialise(graph.inputs))
+    assert np.iscomplexobj(found[made])
+    assert (np.imag(found[made]) != 0).any()
+    np.testing.assert_array_equal(found[back], found["v"].astype(np.float32).astype(np.float64))
