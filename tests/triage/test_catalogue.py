@@ -13,6 +13,7 @@ from django.urls import reverse
 from campaigns.models import Refusal
 from engine.mutators import MUTATORS
 from engine.ops import OPS
+from engine.proving import proofs
 from engine.seeds import SEEDS
 from tests import factories
 
@@ -115,6 +116,17 @@ def test_statistics_are_those_of_the_recorded_rounds(client: Client) -> None:
         assert said in text
     assert shown(client, MUTATIONS, state="failing") == [CLONE]
     assert CLONE not in shown(client, MUTATIONS, state="unused")
+
+
+@pytest.mark.usefixtures("person")
+def test_before_the_first_round_a_variant_shows_the_run_that_comes_with_the_engine(
+    client: Client,
+) -> None:
+    text = client.get(f"{MUTATIONS}{CLONE}/").content.decode()
+    run = proofs()[f"{CLONE}.clone"]
+    assert run.digest[:12] in text
+    assert run.seed in text
+    assert "no round here yet" in text
 
 
 @pytest.mark.usefixtures("person")
