@@ -90,7 +90,7 @@ def _allowed(off: Weighed, dtype: str) -> str:
             f"{text}, which is far beyond what rounding the inputs and steps by one bit explains."
         )
     if dtype == "float64":
-        return f"{text}: a float64 result that is only as exact as a calculation in float32."
+        return f"The error is {off.error:.3g}: float64 that is only as exact as float32."
     if not dtype or not off.tolerance:
         return f"{text}."
     rtol, atol = tolerance_of(dtype)
