@@ -39,7 +39,7 @@ from engine.script import write_script
 from engine.seeds import SEEDS, seed_digest
 from engine.seeds.importing import unmapped
 from engine.selection import POLICIES
-from engine.support.command import add_support
+from engine.support.cli import add_support
 from engine.trial import Bench, Trial
 
 __all__ = ["main"]
