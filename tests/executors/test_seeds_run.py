@@ -17,6 +17,7 @@ from engine.executors.pool import Pool
 from engine.importation import compared, imported, read
 from engine.ir.case import Case, Plan
 from engine.ir.check import check
+from engine.ir.types import Dense
 from engine.seeds import SEEDS, load_seed
 from engine.seeds.importing import export, import_graph
 
@@ -53,21 +54,29 @@ def test_a_compact_seed_runs_and_agrees_with_float64(name: str, mode: str, pool:
     assert difference < AGREEMENT
 
 
+# The kernel of 7 x 7 before its key points is larger than the map it sees: 12 % of all weights meet
+# padding alone.
+_PADDED = pytest.mark.xfail(strict=True, reason="its last kernel is larger than its map")
+
+
 @pytest.mark.torch
-@pytest.mark.parametrize("name", COMPACT)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=_PADDED) if one == "rtmpose_m_compact" else one for one in COMPACT],
+)
 def test_nearly_all_weights_of_a_compact_seed_move_some_output(name: str, pool: Pool) -> None:
     case = replace(load_seed(name), plan=Plan(gradient="reverse", checks=("values", "gradients")))
     outcome = pool.run(case, "torch-eager")
     assert outcome.gradient_failure is None
     moved = total = 0
     for given in case.graph.inputs:
-        if given.role != "weight":
+        if given.role != "weight" or not given.requires_grad:
             continue
-        gradient = outcome.gradients[given.name]
-        assert gradient is not None
-        assert gradient.array is not None
-        moved += int(np.count_nonzero(gradient.array))
-        total += gradient.array.size
+        assert isinstance(given.type, Dense)
+        gradient = outcome.gradients[given.name]  # None of what no output depends on
+        if gradient is not None and gradient.array is not None:
+            moved += int(np.count_nonzero(gradient.array))
+        total += given.type.elements
     assert moved >= 0.95 * total
 
 
