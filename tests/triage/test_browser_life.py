@@ -1,7 +1,7 @@
 """The whole life of reports in a real browser, against a tracker on this machine.
 
 From the draft to verified fixed and back; beside it one that is a duplicate, one that is refused
-and one that moves. Once with scripts and once without.
+and one that moves. Without scripts the same forms are sent by `test_life.py`.
 """
 
 from __future__ import annotations
@@ -167,15 +167,9 @@ def move_away_and_vanish(page: Page, tracker: TrackerServer) -> None:
     check(page)
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
-def test_life(
-    browser: Browser, live_server: LiveServer, tracker: TrackerServer, *, scripts: bool
-) -> None:
-    theme = "light" if scripts else "dark"
-    page = open_page(browser, live_server, scripts=scripts)
-    page.emulate_media(color_scheme=theme)
-    width = 1440 if scripts else 390
-    page.set_viewport_size({"width": width, "height": 900})
+def test_life(browser: Browser, live_server: LiveServer, tracker: TrackerServer) -> None:
+    page = open_page(browser, live_server)
+    page.set_viewport_size({"width": 1440, "height": 900})
     live_to_verified_and_back(page, tracker)
     be_a_duplicate(page, tracker)
     be_refused_and_disagree(page, tracker)
