@@ -56,6 +56,7 @@ op(
             "composed": Form(
                 "ops.gather(ops.sort({x}, {dim})[0], Tensor({k} - 1, ms.int32), {dim})",
                 api="ops.sort",
+                dtypes=("float32", "int32", "int64"),  # ops.sort documents no float64
             ),
         },
     ),
