@@ -52,15 +52,15 @@ class Difference:
 def difference(ran: Mapping[str, Ran], *, framework: str) -> Difference | None:
     """The first difference that counts, those that say most first; None where the modes agree.
 
-    A mode that cannot run the function says nothing, and what every mode raises is no difference.
+    A mode that cannot run the function says nothing, nor does one that is not done in time: the
+    machine may be busy. What every mode raises is no difference.
     Values are held against float64 where it ran, else against the plain mode.
     """
     plain = ran[BASELINE[framework]]
     others = [one for one in ran.values() if one.mode not in (plain.mode, _FLOAT64)]
     for one in (*others, plain):
-        if one.status in ("died", "timeout") and _answered(ran, one.mode):
-            kind = Kind.DIED if one.status == "died" else Kind.HANG
-            return Difference(kind, one.mode, _witness(ran, one.mode), detail=one.raised)
+        if one.status == "died" and _answered(ran, one.mode):
+            return Difference(Kind.DIED, one.mode, _witness(ran, one.mode), detail=one.raised)
     for one in (*others, plain):
         if one.status == "raised" and _answered(ran, one.mode):
             return Difference(Kind.RAISES, one.mode, _witness(ran, one.mode), detail=one.raised)

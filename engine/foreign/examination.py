@@ -222,7 +222,9 @@ def _agreement(ran: Mapping[str, Ran]) -> str:
             f"Every mode raises ({', '.join(kinds)}): no two differ. Where it should not raise at"
             " all, submit a script that asserts so."
         )
-    return "Every mode that ran agrees within the default tolerances."
+    late = [one.mode for one in ran.values() if one.status == "timeout"]
+    rest = f" Not done in time, which says nothing: {', '.join(late)}." if late else ""
+    return f"Every mode that ran agrees within the default tolerances.{rest}"
 
 
 def _said(found: Difference, ran: Mapping[str, Ran]) -> str:

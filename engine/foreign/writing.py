@@ -8,7 +8,7 @@ from engine.foreign.differences import Difference
 from engine.foreign.reading import Kind, Reproducer
 from engine.oracles.numeric import CLEARLY, tolerance_of
 from engine.oracles.verdict import Kind as Wrong
-from engine.script_run import NO_DIFFERENCE, PATIENCE, dies_of, hangs_for
+from engine.script_run import NO_DIFFERENCE, dies_of
 
 __all__ = ["ARRAYS", "COMPILED", "comparing_script", "ending_script"]
 
@@ -103,7 +103,7 @@ def comparing_script(reproducer: Reproducer, found: Difference) -> str:
     parts = [
         reproducer.text.rstrip(),
         "\n\n# Added when this was submitted: the function in two modes, and what has to agree.",
-        f"import copy\nimport faulthandler\n\nimport numpy as np\n{_IMPORT[framework]}",
+        f"import copy\n\nimport numpy as np\n{_IMPORT[framework]}",
         f"{_GIVEN}\n{ARRAYS}\n",
         f"{_WIDE}\n" if found.reference == "torch-eager-f64" else "",
         _VERSION[framework],
@@ -132,15 +132,8 @@ def _call(result: str, function: str, *, widened: bool = False) -> str:
 
 def _accused(function: str, found: Difference) -> str:
     call = _call("answer", function)
-    match found.kind:
-        case Wrong.DIED:
-            return f'print("{dies_of(found.detail)}", flush=True)\n{call}'
-        case Wrong.HANG:
-            return (
-                f"faulthandler.dump_traceback_later({PATIENCE}, exit=True)\n"
-                f'print("{hangs_for(PATIENCE)}", flush=True)\n{call}\n'
-                "faulthandler.cancel_dump_traceback_later()"
-            )
+    if found.kind is Wrong.DIED:
+        return f'print("{dies_of(found.detail)}", flush=True)\n{call}'
     body = "\n".join(f"    {line}" for line in call.splitlines())
     raised = f'raise AssertionError(f"{found.mode} raises {{type(error).__name__}}: {{error}}")'
     return f"try:\n{body}\nexcept Exception as error:\n    {raised} from error"

@@ -132,7 +132,7 @@ def test_version_is_left_out_where_no_line_can_be_put(text: str) -> None:
     assert "__version__" not in made
 
 
-@pytest.mark.parametrize("kind", [Wrong.RAISES, Wrong.DIED, Wrong.HANG, *Wrong][:18])
+@pytest.mark.parametrize("kind", list(Wrong))
 def test_comparing_script_is_python_for_every_kind(kind: Wrong) -> None:
     found = Difference(kind, "torch-inductor", "torch-eager", "result", "float32", "SIGSEGV")
     made = comparing_script(read(MODULE, name="one.py"), found)
@@ -177,7 +177,7 @@ def judged(*others: Ran) -> tuple[str, str, str] | None:
             ("raises in one mode", "torch-inductor", "torch-eager"),
         ),
         ([ran("torch-inductor", "died")], ("died", "torch-inductor", "torch-eager")),
-        ([ran("torch-inductor", "timeout")], ("hang", "torch-inductor", "torch-eager")),
+        ([ran("torch-inductor", "timeout")], None),
         ([ran("torch-inductor", "unsupported")], None),
         ([ran("torch-inductor", dtype="int64")], ("dtype", "torch-inductor", "torch-eager")),
         (

@@ -83,6 +83,7 @@ def test_function_that_can_be_traced_is_judged_by_the_engine(tmp_path: Path) -> 
     assert finding.accused_modes == ("torch-inductor",)
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 @pytest.mark.inductor
 def test_function_that_cannot_be_traced_is_judged_by_its_modes(tmp_path: Path) -> None:
