@@ -1,8 +1,9 @@
 """Requests and answers held against what Gitee and AtomGit document of their APIs, version 5.
 
-This is the part that we use, written down by hand after Gitee's page of its API and the pages of
-GitCode, the service that AtomGit grew from; neither was copied. A token goes in the header
-`Authorization: Bearer`, which both take.
+This is the part that we use, written down by hand from what is known of both; nobody has compared
+it with the services themselves. Try one request before a token is trusted: the header
+`Authorization: Bearer`, the path of linked pull requests and JSON for creating are the places to
+look at first.
 """
 
 from __future__ import annotations
