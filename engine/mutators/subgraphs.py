@@ -36,6 +36,7 @@ from engine.mutators.spec import (
     mutator,
 )
 from engine.mutators.tensors import FLOATING, SPREAD, through
+from engine.ops.shape import only_splits
 from engine.ops.spec import OPS
 
 Make = Callable[[Draft, str], str]
@@ -460,8 +461,10 @@ def _transpose_by_permute(draft: Draft, node: Node) -> str:
 
 
 def _reshape_by_view(draft: Draft, node: Node) -> str:
-    solid = draft.emit("contiguous", _operand(node))
-    return draft.emit("view", solid, shape=draft.dense(node.name).extents)
+    shape = draft.dense(node.name).extents
+    if not only_splits(draft.shape(_operand(node)), shape):
+        raise ConstraintViolated(f"{node.name}: a view of any layout only splits axes")
+    return draft.emit("view", draft.emit("contiguous", _operand(node)), shape=shape)
 
 
 def _reshape_by_line(draft: Draft, node: Node) -> str:

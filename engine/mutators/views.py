@@ -53,6 +53,10 @@ def _strided(draft: Draft, base: str) -> str:
 
 
 def _flattened(draft: Draft, base: str) -> str:
+    """Only where one axis is longer than 1: a copy keeps the layout of its operand, and of another
+    layout there may be no flat view."""
+    if sum(extent > 1 for extent in draft.shape(base)) > 1:
+        raise ConstraintViolated(f"{base}: there may be no flat view of several axes")
     return draft.emit("view", base, shape=(draft.dense(base).elements,))
 
 

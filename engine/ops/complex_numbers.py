@@ -116,12 +116,12 @@ op(
 
 
 # --------------------------------------------------------------------------------- taking apart
-def _part(name: str, take: Callable[[Array], object]) -> None:
+def _part(name: str, take: Callable[[Array], object], dtypes: tuple[str, ...]) -> None:
     """real and imag, which share memory with the complex tensor in PyTorch."""
     op(
         name,
         "x",
-        dtypes=COMPLEX,
+        dtypes=dtypes,
         infer=part_type,
         reference=take,
         tolerance=Tolerance.EXACT,
@@ -134,6 +134,7 @@ def _part(name: str, take: Callable[[Array], object]) -> None:
             "keyword": Form(f"torch.{name}(input={{x}})", source=f"torch.{name}: names"),
             "composed": Form(
                 f"torch.view_as_real({{x}})[..., {int(name == 'imag')}]",
+                dtypes=COMPLEX,
                 source="torch.view_as_real: the last dimension holds real and imaginary part",
             ),
         },
@@ -150,8 +151,9 @@ def _part(name: str, take: Callable[[Array], object]) -> None:
     )
 
 
-_part("real", lambda x: x.real)
-_part("imag", lambda x: x.imag)
+# Both frameworks take the real part of real numbers, too; PyTorch has no imaginary part of them.
+_part("real", lambda x: x.real, (*COMPLEX, "float32"))
+_part("imag", lambda x: x.imag, COMPLEX)
 
 
 def halves(x: Array) -> object:
