@@ -2,6 +2,10 @@
 
 Where a batch norm's estimates do not follow what flows into it, residual blocks add up: thirty of
 them make 1e13 of 1. One run of the graph on its own inputs says what the estimates are to be.
+
+Channels have means of their own, as what flows into a convolution is positive after a rectifier.
+On a map of few places one mean for all of them would leave many channels below zero everywhere, and
+the rectifier behind them silent for good: there each channel has its own, written out.
 """
 
 from __future__ import annotations
@@ -11,17 +15,23 @@ from dataclasses import replace
 import numpy as np
 
 from engine.executors.reference import Value, evaluate
-from engine.ir.graph import Graph, Input, Node, Random
-from engine.ir.values import materialise
+from engine.ir.graph import Graph, Input, Literal, Node, Random
+from engine.ir.values import Array, materialise
 
 __all__ = ["calibrated"]
+
+FEW = 256
+"""Places of a channel, of all images together, under which its mean is written out."""
+_WRITTEN = 64
+"""As many values as a literal holds."""
 
 
 def calibrated(graph: Graph) -> Graph:
     """The graph with the estimates of its batch norms drawn about what flows into them.
 
-    Means lie about that of the input, variances between half and one and a half times its. What the
-    estimates are drawn from is rounded to two digits, so that the last bits of a run do not show.
+    Means lie about that of the input, variances between half and one and a half times its. Where a
+    rectifier follows and a channel has under `FEW` places, its mean is that of the channel. What
+    the estimates are made of is rounded to two digits, so that the last bits of a run do not show.
     A norm is fitted before what follows it is computed, which it changes.
     """
     fitted: dict[str, Input] = {}
@@ -38,7 +48,9 @@ def calibrated(graph: Graph) -> Graph:
         middle = middle if abs(middle) > 0.05 * spread else 0.0
         scale = _rounded(spread**2)
         made = (
-            _drawn(graph, mean, "normal", mean=middle, std=0.05 * spread),
+            _written(graph, mean, array)
+            if _is_sparse(array) and _is_rectified(graph, node.name)
+            else _drawn(graph, mean, "normal", mean=middle, std=0.05 * spread),
             _drawn(graph, var, "uniform", low=0.5 * scale, high=1.5 * scale),
         )
         fitted.update((one.name, one) for one in made)
@@ -46,6 +58,30 @@ def calibrated(graph: Graph) -> Graph:
 
     evaluate(graph, materialise(graph, {}), before=fit)
     return replace(graph, inputs=tuple(fitted.get(one.name, one) for one in graph.inputs))
+
+
+def _is_sparse(array: Array) -> bool:
+    """Whether its channels, on axis 1, have few places each and can be written out."""
+    channels = array.shape[1]
+    return channels <= _WRITTEN and array.size // channels < FEW
+
+
+def _is_rectified(graph: Graph, value: str) -> bool:
+    """Whether a rectifier reads the value, at once or behind sums (shortcuts)."""
+    for user in graph.users[value]:
+        node = graph.by_name.get(user)
+        if node is not None and node.op.removesuffix("_") == "relu":
+            return True
+        if node is not None and node.op.removesuffix("_") == "add" and _is_rectified(graph, user):
+            return True
+    return False
+
+
+def _written(graph: Graph, name: str, array: Array) -> Input:
+    """The input with the means of the channels on axis 1."""
+    others = tuple(axis for axis in range(array.ndim) if axis != 1)
+    means = (_rounded(float(one)) for one in array.mean(axis=others))
+    return replace(graph.input_by_name[name], init=Literal(tuple(means)))
 
 
 def _drawn(graph: Graph, name: str, kind: str, **parameters: float) -> Input:

@@ -199,7 +199,7 @@ SEEDS: dict[str, Seed] = {
             "keypoint detection",
             _PAPER,
             full=13_587_611,
-            compact=44_741,
+            compact=38_341,
         ),
         _both(
             "parseq",

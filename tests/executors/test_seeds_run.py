@@ -54,21 +54,8 @@ def test_a_compact_seed_runs_and_agrees_with_float64(name: str, mode: str, pool:
     assert difference < AGREEMENT
 
 
-# Twins of which too many weights move nothing yet.
-_STILL = {
-    "rtmpose_m_compact": "its last kernel is larger than its map: 12 % meet padding alone",
-    "rtdetrv2_s_compact": "rectifiers of its last stages are silent on maps so small: 10 %",
-}
-
-
-def _with_marks(name: str) -> object:
-    if name not in _STILL:
-        return name
-    return pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=_STILL[name]))
-
-
 @pytest.mark.torch
-@pytest.mark.parametrize("name", [_with_marks(one) for one in COMPACT])
+@pytest.mark.parametrize("name", COMPACT)
 def test_nearly_all_weights_of_a_compact_seed_move_some_output(name: str, pool: Pool) -> None:
     case = replace(load_seed(name), plan=Plan(gradient="reverse", checks=("values", "gradients")))
     outcome = pool.run(case, "torch-eager")

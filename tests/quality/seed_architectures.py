@@ -535,6 +535,7 @@ class GatedAttention(nn.Module):
 class RtmPose(nn.Module):
     """Jiang et al., RTMPose, arXiv:2303.07399: CSPNeXt, a 7 x 7 convolution to keypoints, SimCC.
 
+    `kernel`: that of this convolution; it is about as large as the map that it reads.
     Answers logits over positions across (N, keypoints, 2 W) and down (N, keypoints, 2 H).
     """
 
@@ -546,6 +547,7 @@ class RtmPose(nn.Module):
         keypoints: int,
         hidden: int,
         key: int,
+        kernel: int,
         shape: tuple[int, int],
     ) -> None:
         super().__init__()
@@ -565,7 +567,7 @@ class RtmPose(nn.Module):
                 stages.append(SpatialPyramid(c_out))
             stages.append(CspLayer(c_out, depth, add=not is_last))
         self.stages = nn.Sequential(*stages)
-        self.keypoints = nn.Conv2d(widths[-1], keypoints, 7, padding=3)
+        self.keypoints = nn.Conv2d(widths[-1], keypoints, kernel, padding=kernel // 2)
         cells = (shape[0] // 32) * (shape[1] // 32)
         self.embed = nn.Sequential(ScaleNorm(cells), nn.Linear(cells, hidden, bias=False))
         self.attention = GatedAttention(hidden, key)

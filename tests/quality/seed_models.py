@@ -406,6 +406,7 @@ def rtmpose_m(batch: int) -> Built:
         keypoints=17,
         hidden=256,
         key=128,
+        kernel=7,
         shape=(256, 192),
     )
     return plain(model, x=torch.zeros(batch, 3, 256, 192))
@@ -418,6 +419,7 @@ def rtmpose_m_compact(batch: int) -> Built:
         keypoints=5,
         hidden=16,
         key=8,
+        kernel=3,
         shape=(96, 64),
     )
     return plain(model, x=torch.zeros(batch, 3, 96, 64))
