@@ -13,20 +13,27 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from engine.executors.outcome import Outcome, Status
 from engine.executors.pool import Pool
 from engine.ir.digest import digest
 from engine.options import address_space
 from engine.seeds import SEEDS, load_seed
-from engine.seeds.agreement import FIGURES, PROFILE
+from engine.seeds.agreement import (
+    FIGURES,
+    PROFILE,
+    Outputs,
+    difference,
+    has_ranked_rows,
+    reordered,
+)
 
 __all__ = ["main", "page", "run"]
 
@@ -42,13 +49,21 @@ DEADLINE = 3600.0  # seconds; a full model in a compiled mode, on a busy machine
 Figures = dict[str, dict[str, dict[str, Any]]]
 
 
-def outputs(outcome: Outcome) -> list[npt.NDArray[np.float64]]:
+def outputs(outcome: Outcome) -> Outputs:
     """Every output as float64."""
     arrays = [one.array for one in outcome.calls[0].outputs]
     return [np.asarray(array, dtype="float64") for array in arrays if array is not None]
 
 
-def profile(name: str, kept: dict[str, Any], pool: Pool) -> dict[str, Any] | None:
+def workers(name: str) -> Pool:
+    """Workers for a seed; those of one mode are gone before the next, as a full model fills GB."""
+    return Pool(
+        address_space=address_space(name),
+        on_status=lambda text: print(f"  {text}", file=sys.stderr),
+    )
+
+
+def profile(name: str, kept: dict[str, Any]) -> dict[str, Any] | None:
     """How large activations are and how long a forward takes, where `kept` does not know yet.
 
     "low" and "high": least and greatest of the nodes' mean moduli, "largest": the greatest modulus,
@@ -58,9 +73,9 @@ def profile(name: str, kept: dict[str, Any], pool: Pool) -> dict[str, Any] | Non
     known = digest(case.graph)
     if kept.get("graph") == known:
         return None
-    pool.limit(address_space(name))
-    runs = [pool.run(case, "torch-eager", deadline=DEADLINE).seconds for _ in range(5)]
-    recorded = pool.run(case, "torch-eager", record="facts", deadline=DEADLINE).recorded
+    with workers(name) as pool:
+        runs = [pool.run(case, "torch-eager", deadline=DEADLINE).seconds for _ in range(5)]
+        recorded = pool.run(case, "torch-eager", record="facts", deadline=DEADLINE).recorded
     facts = [recorded[node.name].summary for node in case.graph.nodes if node.name in recorded]
     means = [one["mean_abs"] for one in facts if one.get("mean_abs")]
     tops = [max(abs(one["min"]), abs(one["max"])) for one in facts if "min" in one]
@@ -73,9 +88,7 @@ def profile(name: str, kept: dict[str, Any], pool: Pool) -> dict[str, Any] | Non
     return {"graph": known, **{key: float(f"{one:.2g}") for key, one in figures.items()}}
 
 
-def run(
-    name: str, kept: dict[str, dict[str, Any]], pool: Pool
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def run(name: str, kept: dict[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(mode, figures) of every mode that `kept` has none of; the referee first, in memory only."""
     case = load_seed(name)
     known = digest(case.graph)
@@ -83,10 +96,11 @@ def run(
     wanted = [mode for mode in modes if kept.get(mode, {}).get("graph") != known]
     if not wanted:
         return
-    pool.limit(address_space(name))
-    referee = pool.run(case, REFEREE, deadline=DEADLINE)
+    with workers(name) as pool:
+        referee = pool.run(case, REFEREE, deadline=DEADLINE)
     for mode in wanted:
-        found = pool.run(case, mode, deadline=DEADLINE)
+        with workers(name) as pool:
+            found = pool.run(case, mode, deadline=DEADLINE)
         figures: dict[str, Any] = {
             "graph": known,
             "status": found.status.value,
@@ -96,16 +110,21 @@ def run(
         if found.status is not Status.OK or referee.status is not Status.OK:
             figures["reason"] = found.reason or (found.failure.message if found.failure else "")
         else:
-            figures["difference"] = float(f"{difference(found, referee):.2g}")
+            figures |= compared(
+                outputs(found), outputs(referee), ranked=has_ranked_rows(case.graph)
+            )
         yield mode, figures
 
 
-def difference(found: Outcome, referee: Outcome) -> float:
-    """Greatest difference of an output to the referee's, in parts of its greatest value."""
-    return max(
-        float(np.abs(one - other).max() / max(np.abs(other).max(), 1e-30))
-        for one, other in zip(outputs(found), outputs(referee), strict=True)
-    )
+def compared(found: Outputs, referee: Outputs, *, ranked: bool) -> dict[str, Any]:
+    """The difference; of ranked rows that changed places also how many, and what else differs."""
+    apart = difference(found, referee)
+    figures: dict[str, Any] = {"difference": float(f"{apart:.2g}")}
+    if ranked and math.isfinite(apart):
+        moved, rest = reordered(found, referee)
+        if moved:
+            figures |= {"moved": moved, "in_order": float(f"{rest:.2g}")}
+    return figures
 
 
 def page(figures: Figures) -> str:
@@ -144,7 +163,10 @@ def cell(one: dict[str, Any] | None) -> str:
         return ""
     if "difference" not in one:
         return f"{one['status']}: {str(one.get('reason', ''))[:80]}".replace("|", "/")
-    return f"{one['difference']:.1e}, {one['seconds']:g} s, {one['gigabytes']:g} GB"
+    said = f"{one['difference']:.1e}"
+    if "moved" in one:
+        said += f" ({one['in_order']:.1e} but for the places of {one['moved']} rows)"
+    return f"{said}, {one['seconds']:g} s, {one['gigabytes']:g} GB"
 
 
 def check(figures: Figures) -> int:
@@ -166,18 +188,17 @@ def check(figures: Figures) -> int:
 
 def measure(names: list[str], figures: Figures) -> None:
     """Run what has no figures yet; what was found is kept after each mode."""
-    with Pool(on_status=lambda text: print(f"  {text}", file=sys.stderr)) as pool:
-        for name in names:
-            kept = figures.setdefault(name, {})
-            for mode, one in run(name, kept, pool):
-                kept[mode] = one
-                keep(figures)
-                print(f"{name} {mode}: {cell(one)}", flush=True)
-            profiled = profile(name, kept.get(PROFILE, {}), pool)
-            if profiled is not None:
-                kept[PROFILE] = profiled
-                keep(figures)
-                print(f"{name}: {', '.join(scale(profiled))}", flush=True)
+    for name in names:
+        kept = figures.setdefault(name, {})
+        for mode, one in run(name, kept):
+            kept[mode] = one
+            keep(figures)
+            print(f"{name} {mode}: {cell(one)}", flush=True)
+        profiled = profile(name, kept.get(PROFILE, {}))
+        if profiled is not None:
+            kept[PROFILE] = profiled
+            keep(figures)
+            print(f"{name}: {', '.join(scale(profiled))}", flush=True)
 
 
 def keep(figures: Figures) -> None:
