@@ -103,6 +103,10 @@ format: .venv/installed ## format the code and mend what the linter can
 catalogue: .venv/installed ## write docs/catalogue.md from the tables
 	@$(PYTHON) scripts/catalogue.py
 
+.PHONY: bugs
+bugs: .venv/installed ## run the scripts of docs/bugs: reproduced, gone or could not run
+	@$(PYTHON) scripts/bugs.py --run
+
 .PHONY: api-coverage
 api-coverage: .venv/installed ## write docs/api/*.txt: which of each framework's own operators our forms reach
 	@$(PYTHON) scripts/api_coverage.py torch
