@@ -24,6 +24,8 @@ import numpy as np
 from engine.executors.outcome import Outcome, Status
 from engine.executors.pool import Pool
 from engine.ir.digest import digest
+from engine.ir.graph import Graph
+from engine.ir.types import Dense
 from engine.options import address_space
 from engine.seeds import SEEDS, load_seed
 from engine.seeds.agreement import (
@@ -79,7 +81,7 @@ def profile(name: str, kept: dict[str, Any]) -> dict[str, Any] | None:
         times = RUNS[SEEDS[name].scale]
         runs = [pool.run(case, "torch-eager", deadline=DEADLINE).seconds for _ in range(times)]
         recorded = pool.run(case, "torch-eager", record="facts", deadline=DEADLINE).recorded
-    facts = [recorded[node.name].summary for node in case.graph.nodes if node.name in recorded]
+    facts = [recorded[name].summary for name in floating(case.graph) if name in recorded]
     seen = [one for one in facts if "min" in one and max(-one["min"], one["max"]) < MASKED]
     means = [one["mean_abs"] for one in seen if one["mean_abs"]]
     figures = {
@@ -89,6 +91,15 @@ def profile(name: str, kept: dict[str, Any]) -> dict[str, Any] | None:
         "forward": min(runs),
     }
     return {"graph": known, **{key: float(f"{one:.2g}") for key, one in figures.items()}}
+
+
+def floating(graph: Graph) -> list[str]:
+    """The nodes that compute floating values; ids and places are no activations."""
+    return [
+        node.name
+        for node in graph.nodes
+        if isinstance(node.type, Dense) and node.type.dtype.startswith(("float", "bfloat"))
+    ]
 
 
 def run(name: str, kept: dict[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
