@@ -141,6 +141,7 @@ def _public(dotted: str, framework: str) -> str:
     if not rest:
         return f"{_PUBLIC[framework][root]}" if root == "Tensor" else ""
     if root.startswith("operand_"):
-        return f"{framework}.Tensor.{rest}"
+        # The method of a tensor's attribute, as in `x.mH.clone()`, is a tensor's method.
+        return f"{framework}.Tensor.{rest.rpartition('.')[2]}"
     known = _PUBLIC[framework].get(root)
     return f"{known}.{rest}" if known else ""

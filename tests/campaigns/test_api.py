@@ -80,7 +80,7 @@ def test_estimate_starts_nothing(client: Client) -> None:
     quick_look = PRESETS[Campaign.Preset.QUICK_LOOK]
     assert made["rounds"] == (quick_look.rounds or 0) * len(made["seeds"])
     assert made["wall_seconds"] > 0
-    assert {"seed", "seconds_per_round", "seen", "rounds"} == set(made["seeds"][0])
+    assert {"seed", "scale", "seconds_per_round", "seen", "rounds"} == set(made["seeds"][0])
     assert not Campaign.objects.exists()
     assert post(client, "estimate/", {"preset": "one_seed", "seeds": ["zebra"]}).status_code == 400
 

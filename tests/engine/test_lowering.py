@@ -352,6 +352,7 @@ def test_two_bodies_may_use_one_name() -> None:
         ("torch", Form("torch.linalg.norm({x})"), "torch.linalg.norm"),
         ("torch", Form("{x}.max({dim})[0]"), "torch.Tensor.max"),
         ("torch", Form("{x}.clone().sgn_()"), "torch.Tensor.sgn_"),
+        ("torch", Form("{x}.mH.clone()"), "torch.Tensor.clone"),
         ("torch", Form("{x}", before=("{x}.add_({y})",)), "torch.Tensor.add_"),
         ("torch", Form("{self}({x})", setup=("{self} = nn.ReLU()",)), "torch.nn.ReLU"),
         (

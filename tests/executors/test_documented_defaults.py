@@ -45,6 +45,12 @@ READINGS = {
     ("mindspore.ops.topk", "dim"): Reading(
         None, -1, "If dim is not given, the last dimension of the input is chosen."
     ),
+    ("torch.trapezoid", "dx"): Reading(
+        None, 1.0, "By default the spacing between elements is assumed to be 1"
+    ),
+    ("mindspore.ops.arange", "dtype"): Reading(
+        None, "int64", "Tensor(shape=[4], dtype=Int64, value= [0, 1, 2, 3])"
+    ),
     ("mindspore.ops.searchsorted", "right"): Reading(
         False, True, "and ``right`` corresponds to ``True`` for `right`"
     ),
@@ -76,8 +82,12 @@ def test_what_a_form_leaves_out_is_the_documented_default(pool: Pool, framework:
     assert [claim for claim in made if not is_right(claim)] == []
 
 
+_DTYPES = {"torch.long": "int64", "torch.int64": "int64", "mindspore.int64": "int64"}
+
+
 def _same(one: object, other: object) -> bool:
-    """Equal, and not a truth value on one side and a number on the other."""
+    """Equal, and not a truth value on one side and a number on the other; dtypes by their name."""
+    one, other = _DTYPES.get(str(one), one), _DTYPES.get(str(other), other)
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 

@@ -11,6 +11,7 @@ import pytest
 from engine.executors.pool import Pool
 from engine.ops import OPS
 from engine.ops.spec import Form
+from engine.support import survey as survey_module
 from engine.support.cells import Cell, cells
 from engine.support.store import Record, State, Store
 from engine.support.survey import GROUPS, survey
@@ -39,6 +40,13 @@ def some_cells() -> list[Cell]:
         for one in cells(OPS[name], "torch")
         if one.dtype == "float32"
     ]
+
+
+@pytest.fixture(autouse=True)
+def _without_inductor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling each failing call costs a minute, and says nothing more here."""
+    modes = {**survey_module._EVERY_MODE, "torch": GROUP.modes}
+    monkeypatch.setattr(survey_module, "_EVERY_MODE", modes)
 
 
 def surveyed(pool: Pool, store: Store, chosen: list[Cell]) -> list[Record]:

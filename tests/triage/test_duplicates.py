@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from campaigns.models import Campaign
+from campaigns.models import Campaign, ImportedSeed
 from campaigns.pulse import Pulse
 from campaigns.services import create_campaign
 from campaigns.slices import run_slice
@@ -78,12 +78,13 @@ def test_duplicates_of_a_chain_cost_one_minimisation(seed: str, minimisations: l
 
 
 @pytest.mark.django_db(transaction=True)
-def test_duplicates_of_all_shards_cost_one_minimisation(
-    seed: str, minimisations: list[Case]
-) -> None:
+def test_duplicates_of_all_shards_cost_one_minimisation(minimisations: list[Case]) -> None:
+    ImportedSeed.objects.create(
+        name="small", kind=ImportedSeed.Kind.TEXT, text=SEED, state=ImportedSeed.State.DONE
+    )
     asked: Campaign = create_campaign(
         name="Duplicates",
-        seeds=[seed, seed, seed],
+        seeds=["small", "small", "small"],
         modes=list(MODES),
         ops=["relu"],
         policy="random",

@@ -289,8 +289,9 @@ def test_every_fault_has_its_name_and_its_words(
     ("headers", "seconds"),
     [
         ({"Retry-After": "120"}, 120),
-        ({"Retry-After": format_datetime(at(300), usegmt=True)}, 300),
-        ({"x-ratelimit-reset": str(int(at(600).timestamp()))}, 600),
+        # The moment itself is filled in when the test runs.
+        ({"Retry-After": "{date}"}, 300),
+        ({"x-ratelimit-reset": "{stamp}"}, 600),
         ({"Retry-After": "nonsense"}, 60),
         ({"Retry-After": "1"}, 60),
         ({"Retry-After": "999999999999"}, 86400),
@@ -302,7 +303,10 @@ def test_every_fault_has_its_name_and_its_words(
 def test_limit_says_when_to_ask_again_within_a_day(
     client: TrackerClient, server: TrackerServer, headers: dict[str, str], seconds: int
 ) -> None:
-    server.faults.append(Fault("issues/7", 429, headers=headers))
+    moment = at(seconds)
+    date, stamp = format_datetime(moment, usegmt=True), int(moment.timestamp())
+    filled = {name: text.format(date=date, stamp=stamp) for name, text in headers.items()}
+    server.faults.append(Fault("issues/7", 429, headers=filled))
     with pytest.raises(RateLimitedError, match="wants to be asked again") as raised:
         client.fetch(REF)
     assert abs((raised.value.retry_at - at(seconds)).total_seconds()) < 90
