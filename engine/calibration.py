@@ -26,17 +26,20 @@ _WRITTEN = 64
 """As many values as a literal holds."""
 
 
-def calibrated(graph: Graph) -> Graph:
+def calibrated(graph: Graph, *, awake: bool = False) -> Graph:
     """The graph with the estimates of its batch norms drawn about what flows into them.
 
     Means lie about that of the input, variances between half and one and a half times its. Where a
     rectifier follows and a channel has under `FEW` places, its mean is that of the channel. What
     the estimates are made of is rounded to two digits, so that the last bits of a run do not show.
-    A norm is fitted before what follows it is computed, which it changes.
+    A norm is fitted before what follows it is computed, which it changes. `awake`: where some
+    channel of a convolution is silenced by its rectifier, its biases centre all of them.
     """
     fitted: dict[str, Input] = {}
 
     def fit(node: Node, scope: dict[str, Value]) -> None:
+        if awake and node.op.removesuffix("_") == "relu":
+            fitted.update(_awoken(graph, node, scope))
         if node.op != "batch_norm":
             return
         given, mean, var, *_ = node.operands
@@ -58,6 +61,26 @@ def calibrated(graph: Graph) -> Graph:
 
     evaluate(graph, materialise(graph, {}), before=fit)
     return replace(graph, inputs=tuple(fitted.get(one.name, one) for one in graph.inputs))
+
+
+def _awoken(graph: Graph, node: Node, scope: dict[str, Value]) -> dict[str, Input]:
+    """The biases of the convolution before a rectifier, if it silences a channel; `scope` follows.
+
+    Salimans and Kingma 2016, section 3: the first run of a model on data sets its biases.
+    """
+    value = str(node.operands[0])
+    maker = graph.by_name.get(value)
+    if maker is None or maker.op != "conv2d" or maker.operands[2] is None:
+        return {}
+    array = np.asarray(scope[value], dtype="float64")
+    if array.shape[1] > _WRITTEN or (array > 0).any(axis=(0, 2, 3)).all():
+        return {}
+    bias = str(maker.operands[2])
+    old = np.asarray(scope[bias], dtype="float64")
+    new = [_rounded(one) for one in (old - array.mean(axis=(0, 2, 3))).tolist()]
+    added = (np.asarray(new) - old).reshape(1, -1, 1, 1)
+    scope[value] = np.asarray(scope[value]) + added.astype("float32")
+    return {bias: replace(graph.input_by_name[bias], init=Literal(tuple(new)))}
 
 
 def _is_sparse(array: Array) -> bool:

@@ -49,7 +49,7 @@ _VOCABULARIES = {
     "qwen2_5_0_5b": {"ids": 151_936},
     "qwen2_5_0_5b_compact": {"ids": 512},
     "modernbert_base": {"ids": 50_368},
-    "modernbert_base_compact": {"ids": 512},
+    "modernbert_base_compact": {"ids": 56},
     "dit_s_2": {"label": 1000},
     "dit_s_2_compact": {"label": 10},
 }
@@ -93,7 +93,7 @@ def make(name: str, *, python: Path, search: Sequence[Path]) -> Case:
         raise BadInput(
             f"parameters of {name}", seen=counts, expected=f"{seed.parameters}, {seed.trainable}"
         )
-    graph = calibrated(graph)
+    graph = calibrated(graph, awake=seed.scale == "compact")
     check(graph)
     return Case(graph)
 

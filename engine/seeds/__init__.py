@@ -172,7 +172,7 @@ SEEDS: dict[str, Seed] = {
             "text classification",
             _TRANSFORMERS,
             full=149_606_402,
-            compact=176_898,
+            compact=147_714,
         ),
         _both(
             "qwen2_5_0_5b",

@@ -232,7 +232,7 @@ def modernbert_base_compact(batch: int) -> Built:
     return modernbert(
         batch=batch,
         length=24,
-        vocab_size=512,
+        vocab_size=56,
         hidden_size=64,
         intermediate_size=96,
         num_hidden_layers=4,
