@@ -28,6 +28,7 @@ from triage.scoreboard import scoreboard
 from triage.selectors import report_list
 from triage.services import MoveRefusedError
 from triage.tables import FORMATS, table_download
+from triage.upstream.models import UpstreamAnswer
 from triage.upstream.sites import SITES
 from triage.upstream_panel import open_pauses, upstream_panel
 
@@ -250,23 +251,9 @@ def adopt_address(request: HttpRequest, uuid: UUID) -> HttpResponse:
 @require_safe
 def download_answers(request: HttpRequest, uuid: UUID) -> JsonResponse:
     """Every raw answer of the tracker with its time, the newest first."""
-    fields = (
-        "address",
-        "kind",
-        "status",
-        "message",
-        "observed",
-        "state",
-        "state_reason",
-        "labels",
-        "parts",
-        "is_of_original",
-        "asked_at",
-        "last_at",
-        "times",
-    )
     report = _report(uuid)
-    response = JsonResponse({"answers": list(report.answers.values(*fields))})
+    shown = report.answers.values(*UpstreamAnswer.SHOWN)
+    response = JsonResponse({"answers": list(shown)})
     name = f"answers-{report.upstream_id or report.uuid}.json"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

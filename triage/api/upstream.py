@@ -68,21 +68,7 @@ class AnswerSerializer(serializers.ModelSerializer[UpstreamAnswer]):
 
     class Meta:
         model = UpstreamAnswer
-        fields = [
-            "address",
-            "kind",
-            "status",
-            "message",
-            "observed",
-            "state",
-            "state_reason",
-            "labels",
-            "parts",
-            "is_of_original",
-            "asked_at",
-            "last_at",
-            "times",
-        ]
+        fields = UpstreamAnswer.SHOWN
         read_only_fields = fields
 
 

@@ -73,6 +73,12 @@ class UpstreamAnswer(models.Model):
     -> {"body", "etag"}; `kind`: "answer" or the kind of an `UpstreamError`.
     """
 
+    # What downloads and the API show of it.
+    SHOWN = (
+        *("address", "kind", "status", "message", "observed", "state", "state_reason"),
+        *("labels", "parts", "is_of_original", "asked_at", "last_at", "times"),
+    )
+
     report = models.ForeignKey("triage.Report", on_delete=models.CASCADE, related_name="answers")
     address = models.CharField(max_length=500)
     kind = models.CharField(max_length=20)
