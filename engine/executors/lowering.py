@@ -21,7 +21,7 @@ from engine.executors.source import Names, Scope, Text, indented
 from engine.ir.case import Case
 from engine.ir.graph import Attr, Graph, Node
 from engine.ir.types import COMPLEX, FLOATS, Dense, Type, is_float
-from engine.ops.spec import FRAMEWORKS, Form, Limit, OpCall, OpSpec
+from engine.ops.spec import FRAMEWORKS, Form, OpCall, OpSpec
 from engine.ops.typing import ITEM, bind, call_of_node, spec_of
 
 __all__ = ["Cotangent", "Lowered", "Unsupported", "has_form", "lower"]
@@ -81,9 +81,9 @@ def has_form(node: Node, types: Mapping[str, Type], framework: str) -> bool:
         return True
     spec = spec_of(node)
     call = call_of_node(node, types)
+    dtypes = _limiting_dtypes(spec, call)
     return any(
-        not any(_limits(spec, one, name, call) for one in spec.limits if one.framework == framework)
-        for name in spec.forms_for(framework, call)
+        not spec.limits_of(framework, name, dtypes) for name in spec.forms_for(framework, call)
     )
 
 
@@ -227,9 +227,8 @@ class _Writer:
             raise Unsupported(
                 f"{node.name}: {spec.name} has no {self.framework} form for this call"
             )
-        for limit in spec.limits:
-            if limit.framework == self.framework and _limits(spec, limit, name, call):
-                raise Unsupported(f"{node.name}: {spec.name} as {name}: {limit.reason}")
+        for limit in spec.limits_of(self.framework, name, _limiting_dtypes(spec, call)):
+            raise Unsupported(f"{node.name}: {spec.name} as {name}: {limit.reason}")
         return name, form
 
     def _can_set_up(self, spec: OpSpec, node: Node, form: Form, scope: Scope) -> bool:
@@ -276,11 +275,10 @@ class _Writer:
         return "ms.bool_" if dtype == "bool" else f"ms.{dtype}"
 
 
-def _limits(spec: OpSpec, limit: Limit, form: str, call: OpCall) -> bool:
+def _limiting_dtypes(spec: OpSpec, call: OpCall) -> set[str]:
+    """Of the first operand, and of those that may have another."""
     mixed = [call.types[one.name] for one in spec.operands if one.kind == "mixed"]
-    dtypes = {one.dtype for one in (call.first, *mixed) if isinstance(one, Dense)}
-    dtype_matches = not limit.dtypes or not dtypes.isdisjoint(limit.dtypes)
-    return limit.form in ("", form) and dtype_matches
+    return {one.dtype for one in (call.first, *mixed) if isinstance(one, Dense)}
 
 
 def _set_up_with(spec: OpSpec, node: Node, form: Form) -> Iterator[str]:

@@ -16,7 +16,7 @@ from engine.ops.families import sample
 from engine.ops.spec import OpCall, OpSpec, call_of
 from engine.ops.typing import retype_node
 
-__all__ = ["Example", "attribute_values", "examples"]
+__all__ = ["Example", "attribute_values", "examples", "plainest_calls"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,19 @@ def examples(
                     found = _example(spec, Dense(dtype, shape), attrs, absent)
                     if found is not None:
                         yield found
+
+
+def plainest_calls(spec: OpSpec, framework: str, dtype: str) -> Iterator[tuple[Example, list[str]]]:
+    """Examples, each with the forms that hold for it and for no earlier one; a form with a limit in
+    the dtype is left out."""
+    left = [name for name in spec.forms[framework] if not spec.limits_of(framework, name, [dtype])]
+    for example in examples(spec, dtypes=[dtype]):
+        if not left:
+            return
+        names = [name for name in left if spec.forms[framework][name].holds(example.call)]
+        if names:
+            left = [name for name in left if name not in names]
+            yield example, names
 
 
 def _absences(spec: OpSpec) -> list[frozenset[str]]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
@@ -228,6 +228,16 @@ class OpSpec:
     @property
     def first(self) -> Operand:
         return self.operands[0]
+
+    def limits_of(self, framework: str, form: str, dtypes: Collection[str]) -> tuple[Limit, ...]:
+        """The limits that a form of the framework has for a call in which these dtypes meet."""
+        return tuple(
+            limit
+            for limit in self.limits
+            if limit.framework == framework
+            and limit.form in ("", form)
+            and (not limit.dtypes or not set(limit.dtypes).isdisjoint(dtypes))
+        )
 
     def check(self, call: OpCall) -> Type:
         """Infer the result type, or raise `ConstraintViolated` with the requirement that fails."""

@@ -6,20 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from itertools import islice
 
 from engine.ir.case import Case, Plan
 from engine.ir.digest import case_digest
 from engine.ir.graph import Graph, Input, Node
 from engine.ir.types import Dense, Tuple, is_float
 from engine.ops import OPS, OpSpec
-from engine.ops.examples import Example, examples
+from engine.ops.examples import Example, plainest_calls
 from engine.ops.typing import ITEM, retype_node
 
 __all__ = ["Cell", "Refusal", "cells", "joined", "refusals"]
-
-# So many calls of a row are looked at for one that its rarest form holds for.
-_MOST_CALLS = 400
 
 
 @dataclass(frozen=True)
@@ -84,13 +80,8 @@ def cells(spec: OpSpec, framework: str) -> Iterator[Cell]:
     if "control" in spec.tags:
         return
     for dtype in spec.dtypes:
-        left = [name for name in spec.forms[framework] if not _limits(spec, framework, name, dtype)]
-        for example in islice(examples(spec, dtypes=[dtype]), _MOST_CALLS):
-            holding = [name for name in left if spec.forms[framework][name].holds(example.call)]
-            yield from (Cell(example, framework, name, dtype) for name in holding)
-            left = [name for name in left if name not in holding]
-            if not left:
-                break
+        for example, names in plainest_calls(spec, framework, dtype):
+            yield from (Cell(example, framework, name, dtype) for name in names)
 
 
 def refusals(spec: OpSpec, framework: str) -> Iterator[Refusal]:
@@ -100,21 +91,11 @@ def refusals(spec: OpSpec, framework: str) -> Iterator[Refusal]:
         for name in spec.forms[framework]:
             if (name, dtype) in made:
                 continue
-            reasons = _limits(spec, framework, name, dtype)
+            reasons = [one.reason for one in spec.limits_of(framework, name, [dtype])]
             reason = "; ".join(reasons) or "the documentation of the form does not have the dtype"
             if "control" in spec.tags:
                 reason = "a body is needed; run by the mutations of control flow"
             yield Refusal(framework, spec.name, name, dtype, reason)
-
-
-def _limits(spec: OpSpec, framework: str, form: str, dtype: str) -> list[str]:
-    return [
-        limit.reason
-        for limit in spec.limits
-        if limit.framework == framework
-        and limit.form in ("", form)
-        and (not limit.dtypes or dtype in limit.dtypes)
-    ]
 
 
 def joined(several: Sequence[Cell], *, gradient: bool) -> Case:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from engine.ir.graph import Graph
 from engine.ir.types import COMPLEX, FLOATS
 from engine.ir.values import materialise
 from engine.ops import OPS, OpSpec, Tolerance
-from engine.ops.examples import Example, examples
+from engine.ops.examples import Example, plainest_calls
 
 __all__ = ["MODES", "Disagreement", "disagreements", "ordinary_dtypes"]
 
@@ -66,32 +66,9 @@ def disagreements(
     """Every form of a row that holds in these dtypes, each on the plainest call it holds for."""
     found: list[Disagreement] = []
     for dtype in dtypes:
-        for example, names in _plainest_calls(spec, framework, dtype):
+        for example, names in plainest_calls(spec, framework, dtype):
             found += _run(pool, example, framework, dtype, names)
     return found
-
-
-def _plainest_calls(
-    spec: OpSpec, framework: str, dtype: str
-) -> Iterator[tuple[Example, list[str]]]:
-    """Examples, each with the forms that no earlier one had."""
-    left = [name for name in spec.forms[framework] if not _limited(spec, framework, name, dtype)]
-    for example in examples(spec, dtypes=[dtype]):
-        if not left:
-            return
-        names = [name for name in left if spec.forms[framework][name].holds(example.call)]
-        if names:
-            left = [name for name in left if name not in names]
-            yield example, names
-
-
-def _limited(spec: OpSpec, framework: str, form: str, dtype: str) -> bool:
-    return any(
-        limit.framework == framework
-        and limit.form in ("", form)
-        and (not limit.dtypes or dtype in limit.dtypes)
-        for limit in spec.limits
-    )
 
 
 def _run(
