@@ -25,7 +25,7 @@ from engine.ir.case import Case
 from engine.ir.graph import Attr, Graph, Node
 from engine.ir.types import Csr, Dense, Scalar, Tuple, Type, is_float
 from engine.ops.spec import OPS, OpSpec
-from engine.ops.typing import bind, retype_node
+from engine.ops.typing import bind, call_of_node, retype_node
 from engine.tfg import Fact
 
 __all__ = [
@@ -362,9 +362,11 @@ def _gradient_violations(mutant: Case, touched: _Touched) -> Iterator[Violation]
         spec = OPS.get(node.op)
         if spec is None or (spec.differentiable and not asking.isdisjoint(node.uses)):
             asking.add(node.name)
-        if spec is None or not spec.fixed:
+        if spec is None:
             continue
-        given = bind(spec, node.operands)
+        for reason in _forms_without_gradient(mutant.graph, node, spec, asking):
+            yield Violation(touched.kind(node), node.name, f"{node.op}: {reason}")
+        given = bind(spec, node.operands) if spec.fixed else {}
         for slot in spec.fixed:
             if given[slot] in asking:
                 yield Violation(
@@ -372,6 +374,26 @@ def _gradient_violations(mutant: Case, touched: _Touched) -> Iterator[Violation]
                     node.name,
                     f"{node.op}: no gradient flows to {slot}, and {given[slot]} asks for one",
                 )
+
+
+def _forms_without_gradient(
+    graph: Graph, node: Node, spec: OpSpec, asking: set[str]
+) -> Iterator[str]:
+    """Why the form that the node is written in may not be asked for a gradient."""
+    if asking.isdisjoint(node.uses):
+        return
+    for framework, table in spec.forms.items():
+        if not any(one.no_gradient or one.restrides for one in table.values()):
+            continue
+        found = spec.form_for(framework, node, call_of_node(node, graph.types))
+        if found is None:
+            continue
+        name, form = found
+        if form.no_gradient:
+            yield f"{name} has no gradient: {form.no_gradient}"
+        root = alias_classes(graph)[node.operands[0] or ""] if form.restrides else ""
+        if root in graph.input_by_name and root in asking:
+            yield f"{name} changes a view of {root}, a leaf that needs a gradient"
 
 
 def _losses(case: Case) -> list[str]:

@@ -110,6 +110,7 @@ op(
         "inplace": Form(
             "{x}.view_as({x}).transpose_({dim0}, {dim1})",
             source="torch.Tensor.transpose_: in-place version of transpose()",
+            restrides=True,
         ),
         "inplace_t": Form(
             "{x}.view_as({x}).t_()",
@@ -118,6 +119,7 @@ op(
                 and axis(call.integer("dim0"), 2) != axis(call.integer("dim1"), 2)
             ),
             source="torch.Tensor.t_: in-place version of t()",
+            restrides=True,
         ),
     },
     mindspore={
@@ -229,6 +231,7 @@ op(
         "inplace": Form(
             "{x}.view_as({x}).unsqueeze_({dim})",
             source="torch.Tensor.unsqueeze_: in-place version of unsqueeze()",
+            restrides=True,
         ),
     },
     mindspore={
@@ -301,6 +304,7 @@ op(
         "inplace": Form(
             "{x}.view_as({x}).squeeze_({dim})",
             source="torch.Tensor.squeeze_: in-place version of squeeze()",
+            restrides=True,
         ),
         "function_tuple": Form(
             "torch.squeeze({x}, dim=({dim},))", source="torch.squeeze: dim (int or tuple of ints)"

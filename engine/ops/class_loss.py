@@ -77,6 +77,7 @@ def log_softmax(x: Array) -> Array:
 op(
     "cross_entropy",
     "x target:integer w?",
+    fixed=("w",),
     attrs={"reduction": REDUCTIONS, "label_smoothing": (0.0, 0.1)},
     dtypes=TORCH,
     infer=class_loss_type,
@@ -147,6 +148,7 @@ op(
 op(
     "nll_loss",
     "x target:integer w?",
+    fixed=("w",),
     attrs={"reduction": REDUCTIONS},
     dtypes=TORCH,
     infer=class_loss_type,

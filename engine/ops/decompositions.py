@@ -185,6 +185,7 @@ op(
         "keyword": Form(
             f'torch.linalg.qr({_TILTED}, mode="r")[1].abs()',
             source="torch.linalg.qr: mode='r' computes only the reduced R",
+            no_gradient="torch.linalg.qr: mode='r' is never differentiable",
         ),
     },
     mindspore=limited(
@@ -225,6 +226,7 @@ op(
         "composed_complete": Form(
             'torch.matmul(*torch.linalg.qr({x}, mode="complete"))',
             source="torch.linalg.qr: A = QR in the full decomposition, too",
+            no_gradient="torch.linalg.qr: mode='complete' is differentiable for m <= n",
         ),
     },
     mindspore=limited(

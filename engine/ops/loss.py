@@ -71,6 +71,7 @@ def loss_row(
     domain: tuple[float, float] = (-2.0, 2.0),
     tolerance: Tolerance = Tolerance.ACCUMULATING,
     shapes: tuple[tuple[int, ...], ...] = ((2, 3, 4), (3, 4), (5,)),
+    fixed: tuple[str, ...] = (),
 ) -> None:
     """A loss of operands of one shape; keywords of the call are the attributes' names."""
     names = tuple(operands.split())
@@ -116,6 +117,7 @@ def loss_row(
         shapes=shapes,
         domain=domain,
         tags={"loss"},
+        fixed=fixed,
     )
 
 
@@ -282,6 +284,7 @@ loss_row(
     "soft_margin_loss",
     "SoftMarginLoss",
     lambda x, target: np.log1p(np.exp(-target * x)),
+    fixed=("target",),
     companions=lambda x: {"target": signs("target", x, *static(x))},
     mindspore={
         "composed": Form(

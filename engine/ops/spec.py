@@ -154,6 +154,9 @@ class Form:
     `result`: an expression over `{out}` that picks the comparable part. `dtypes`: the dtypes of the
     first operand that the documentation allows. `source`: the documentation line that makes this
     form equal to the plainest one. `order` is kept: a Tensor method's `{x}` is its receiver.
+    `no_gradient`: the documentation line by which the form has no derivative although the operator
+    has one. `restrides`: it changes the strides of a view of its first operand in place, which may
+    not be a leaf that needs a gradient.
     """
 
     call: str
@@ -164,6 +167,8 @@ class Form:
     dtypes: tuple[str, ...] | None = None
     source: str = ""
     api: str = ""
+    no_gradient: str = ""
+    restrides: bool = False
 
     def holds(self, call: OpCall) -> bool:
         """Whether this form may be used for the call."""

@@ -14,7 +14,7 @@ from engine.oracles.keys import normalise
 from engine.oracles.referee import as_float64
 from engine.oracles.verdict import Divergence, Doubt, Kind
 
-__all__ = ["deaths", "hangs", "internal_errors", "raises"]
+__all__ = ["deaths", "declines", "hangs", "internal_errors", "raises"]
 
 # PyTorch asks for a report wherever this is printed, whatever the input was.
 _INTERNAL = "INTERNAL ASSERT FAILED"
@@ -98,6 +98,11 @@ def internal_errors(comparison: Comparison) -> Iterator[Divergence | str]:
             )
 
 
+def declines(failure: Failure) -> bool:
+    """Whether it is how torch.compile says that it does not compile a program in one piece."""
+    return failure.type.rpartition(".")[2] in _DECLINED
+
+
 def raises(comparison: Comparison) -> Iterator[Divergence | str]:
     """A mode that raises where its sibling answers, or a documented call that raises everywhere."""
     for framework in comparison.frameworks():
@@ -125,7 +130,7 @@ def _one_sided(
             continue
         if framework == "torch" and _INTERNAL in failure.message:
             continue  # is a divergence already
-        if framework == "torch" and failure.type.rpartition(".")[2] in _DECLINED:
+        if framework == "torch" and declines(failure):
             yield f"{mode} declines the case: {normalise(failure.type, failure.message)}"
             continue
         if framework == "torch" and _NO_BACKWARD in failure.message:

@@ -10,10 +10,11 @@ from hashlib import sha256
 from engine.ir.case import Case, Plan
 from engine.ir.digest import case_digest
 from engine.ir.graph import Graph, Input, Node
-from engine.ir.types import Dense, Tuple, is_float
+from engine.ir.types import Dense, Tuple, Type, is_float
 from engine.ops import OPS, OpSpec
 from engine.ops.examples import Example, plainest_calls
-from engine.ops.typing import ITEM, retype_node
+from engine.ops.spec import Form
+from engine.ops.typing import ITEM, bind, retype_node
 
 __all__ = ["Cell", "Refusal", "cells", "joined", "refusals"]
 
@@ -43,13 +44,39 @@ class Cell:
     @cached_property
     def has_gradient(self) -> bool:
         """Whether its gradient can be asked for."""
-        results = self.example.type
+        results, spec = self.example.type, self.example.spec
         return (
-            self.example.spec.differentiable
+            spec.differentiable
+            and not self.written_as.no_gradient
             and isinstance(results, Dense)
             and is_float(results.dtype)
-            and any(_is_leaf(one) for one in self.example.inputs)
+            and bool(self.leaves)
+            # Of what a cast is given beside its operand it reads the dtype alone.
+            and ("cast" not in spec.tags or self.example.operands[0] in self.leaves)
         )
+
+    @property
+    def written_as(self) -> Form:
+        """What the form says."""
+        return self.example.spec.forms[self.framework][self.form]
+
+    @cached_property
+    def leaves(self) -> frozenset[str]:
+        """The inputs that a gradient can be asked for."""
+        bound = bind(self.example.spec, self.example.operands)
+        fixed = {bound[slot] for slot in self.example.spec.fixed}
+        return frozenset(
+            one.name for one in self.example.inputs if _is_leaf(one) and one.name not in fixed
+        )
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The inputs that the call writes, or whose view it changes in place."""
+        spec = self.example.spec
+        bound = bind(spec, self.example.operands)
+        slots = [spec.writes] if spec.writes else []
+        slots += [spec.first.name] if self.written_as.restrides else []
+        return frozenset(one for slot in slots if isinstance(one := bound[slot], str))
 
     @cached_property
     def case(self) -> Case:
@@ -59,7 +86,7 @@ class Cell:
     @cached_property
     def digest(self) -> str:
         """Changes with whatever of the row this cell depends on: call, operands, text."""
-        form = self.example.spec.forms[self.framework][self.form]
+        form = self.written_as
         text = f"{case_digest(self.case)} {form.setup} {form.before} {form.call} {form.result}"
         return sha256(text.encode()).hexdigest()[:16]
 
@@ -99,7 +126,10 @@ def refusals(spec: OpSpec, framework: str) -> Iterator[Refusal]:
 
 
 def joined(several: Sequence[Cell], *, gradient: bool) -> Case:
-    """One program with every call as an output: c0_x, c0_y -> v0; c1_x -> v1; ..."""
+    """One program with every call as an output: c0_x, c0_y -> v0; c1_x -> v1; ...
+
+    Where a gradient is asked for, what a call writes is a copy: no leaf may be written.
+    """
     inputs: list[Input] = []
     nodes: list[Node] = []
     outputs: list[str] = []
@@ -108,12 +138,18 @@ def joined(several: Sequence[Cell], *, gradient: bool) -> Case:
         given = [replace(one, name=names[one.name]) for one in cell.example.inputs]
         given = [replace(one, alias=f"c{place}_{one.alias}") if one.alias else one for one in given]
         if gradient:
-            given = [replace(one, requires_grad=_is_leaf(one)) for one in given]
+            leaves = {names[one] for one in cell.leaves}
+            given = [replace(one, requires_grad=one.name in leaves) for one in given]
+            for one in sorted(cell.written & cell.leaves):
+                copied = Node(f"{names[one]}_copy", "clone", (names[one],), _type_of(cell, one))
+                nodes.append(copied)
+                names[one] = copied.name
         node = cell.example.node(forms={cell.framework: cell.form})
         operands = tuple(None if one is None else names[one] for one in node.operands)
         moved = replace(node, name=f"v{place}", operands=operands)
         inputs += given
-        called = retype_node(moved, {one.name: one.type for one in given})
+        types = {one.name: one.type for one in given} | {one.name: one.type for one in nodes}
+        called = retype_node(moved, types)
         parts = _parts(called)
         nodes += [called, *parts]
         outputs += [one.name for one in parts or (called,)]
@@ -131,6 +167,10 @@ def _parts(called: Node) -> list[Node]:
         Node(f"{called.name}_{place}", ITEM, (called.name,), one, (("index", place),))
         for place, one in enumerate(called.type.items)
     ]
+
+
+def _type_of(cell: Cell, name: str) -> Type:
+    return next(one.type for one in cell.example.inputs if one.name == name)
 
 
 def _is_leaf(given: Input) -> bool:

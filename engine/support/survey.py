@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from engine.executors.outcome import Outcome, Status
+from engine.executors.outcome import Failure, Outcome, Status
 from engine.oracles.comparison import BASELINE
+from engine.oracles.crash import declines
 from engine.oracles.judge import describe
 from engine.oracles.verdict import Divergence, Kind, Ruling
 from engine.report import Discovery, report
@@ -104,6 +105,9 @@ class _Survey:
         own = [one for one in trial.verdict.divergences if mode in one.modes]
         backward = _backward(cell, outcome, own)
         if not own:
+            if self._answers_alone(cell, mode, outcome):
+                # What is open concerns a sibling, or the witness.
+                return self._record(cell, mode, State.WORKS, backward=backward)
             state, text = _without_divergence(cell, outcome, trial)
             return self._record(cell, mode, state, backward=backward, text=text)
         return self._record(
@@ -115,6 +119,12 @@ class _Survey:
             keys=tuple(found),
             finding=found[_quick(own[0], trial)],
         )
+
+    def _answers_alone(self, cell: Cell, mode: str, outcome: Outcome) -> bool:
+        """Whether a mode that answered stands when it is asked alone."""
+        if outcome.status is not Status.OK or outcome.gradient_failure is not None:
+            return False
+        return _is_clean(self.bench.trial(cell.case, {}, modes=(mode,)), (mode,))
 
     def _found(self, cell: Cell, trial: Trial) -> dict[str, str]:
         """Names of findings by failure, "" where there is none: of those of the trial, and of
@@ -257,14 +267,21 @@ def _backward(cell: Cell, outcome: Outcome, own: Sequence[Divergence]) -> bool |
 
 def _without_divergence(cell: Cell, outcome: Outcome, trial: Trial) -> tuple[State, str]:
     """The state, and its text, of a mode that is not accused of anything."""
-    if trial.verdict.limits:
-        return State.LIMIT, trial.verdict.reason[:_TEXT]
+    limits = [
+        one for one in trial.verdict.notes if one.startswith(f"known limit: {cell.framework}")
+    ]
+    if limits:
+        return State.LIMIT, limits[0][:_TEXT]
     baseline = trial.outcomes[BASELINE[cell.framework]]
     failure = baseline.failure or outcome.failure or outcome.gradient_failure
     if failure is not None:
         # What the plainest mode refuses, a compiler has no call to compile.
         node = trial.case.graph.by_name["v0"]
-        said = f"{failure.type}: {next(iter(failure.message.strip().splitlines()), '')}"
+        said = _said(failure)
+        if failure is outcome.gradient_failure:
+            said = f"the gradient: {said}"
+        if declines(failure):
+            return State.LIMIT, said[:_TEXT]
         if trial.comparison.lists_cpu(cell.framework, node) is False:
             return State.LIMIT, f"the documentation does not list CPU; {said}"[:_TEXT]
         return State.RAISES, said[:_TEXT]
@@ -275,6 +292,13 @@ def _without_divergence(cell: Cell, outcome: Outcome, trial: Trial) -> tuple[Sta
     if trial.verdict.ruling is Ruling.INCONCLUSIVE:
         return State.UNDECIDED, trial.verdict.reason[:_TEXT]
     return State.WORKS, ""
+
+
+def _said(failure: Failure) -> str:
+    """The type, and the first line of the message that has a word in it."""
+    lines = (one.strip() for one in failure.message.splitlines())
+    words = next((one for one in lines if any(map(str.isalpha, one))), "")
+    return f"{failure.type}: {words.removeprefix('- ')}"
 
 
 def _quick(divergence: Divergence, trial: Trial) -> str:

@@ -152,6 +152,42 @@ def test_writing_an_input_that_needs_a_gradient_is_refused() -> None:
     assert any("a leaf that needs a gradient" in one for one in refused(case))
 
 
+FORMS = """
+case 1
+
+graph forms
+  input x: float32[4,4] = normal(seed=0, mean=0.0, std=1.0) requires_grad
+  a: float32[4,4] = clone(x)
+  b: float32[4,4] = {op}
+  return b
+
+plan
+  call
+  gradient reverse
+  check values gradients
+"""
+
+
+@pytest.mark.parametrize(
+    ("op", "form", "said"),
+    [
+        ("transpose(x; dim0=0, dim1=1) views x", "inplace", "changes a view of x"),
+        ("transpose(a; dim0=0, dim1=1) views a", "inplace", ""),
+        ("transpose(x; dim0=0, dim1=1) views x", "function", ""),
+        ("qr_r(x)", "keyword", "has no gradient"),
+        ("qr_r(x)", "function", ""),
+    ],
+)
+def test_a_form_without_a_gradient_is_refused_where_one_is_asked_for(
+    op: str, form: str, said: str
+) -> None:
+    case = parse_case(FORMS.format(op=op))
+    node = case.graph.by_name["b"].with_form("torch", form)
+    case = case.with_graph(case.graph.with_node(node))
+    reasons = [one.message for one in violations(case, case, ("b",))]
+    assert [said in one for one in reasons] == ([True] if said else [])
+
+
 def test_writing_an_expanded_view_is_refused() -> None:
     spread = "e: float32[2,4,4] = expand(a; shape=(2, 4, 4)) views a"
     case = writing(f"{spread}\n  c: float32[2,4,4] = zero_(e) writes e", "x")

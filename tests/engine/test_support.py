@@ -10,6 +10,7 @@ import pytest
 
 from engine.errors import BadInput
 from engine.ir.check import check
+from engine.ir.types import FLOATS
 from engine.ops import FRAMEWORKS, OPS
 from engine.ops.typing import check_types
 from engine.support.cells import cells, joined, refusals
@@ -64,6 +65,32 @@ def test_a_gradient_is_asked_for_where_the_call_has_one() -> None:
     assert all(one.requires_grad for one in by_dtype["float32"].case.graph.inputs)
     greater = next(one for one in cells(OPS["gt"], "torch") if one.dtype == "float32")
     assert greater.case.plan.gradient == "none"
+
+
+def test_no_leaf_is_written_by_a_call_whose_gradient_is_asked_for() -> None:
+    for framework in FRAMEWORKS:
+        for spec in OPS.values():
+            for cell in cells(spec, framework):
+                graph = cell.case.graph
+                leaves = {one.name for one in graph.inputs if one.requires_grad}
+                call = graph.by_name["v0"]
+                if cell.case.plan.gradient == "none":
+                    assert not leaves, cell.words
+                elif spec.writes or cell.written_as.restrides:
+                    assert call.operands[0] not in leaves, cell.words
+                    assert graph.by_name[call.operands[0] or ""].op == "clone", cell.words
+                    assert leaves, cell.words
+
+
+def test_no_gradient_is_asked_for_where_none_flows() -> None:
+    (norm, *_) = (one for one in cells(OPS["batch_norm"], "torch") if one.dtype == "float32")
+    asked = {one.name for one in norm.case.graph.inputs if one.requires_grad}
+    assert asked == {"c0_x", "c0_w", "c0_b"}
+    casts = [one for one in cells(OPS["cast_like"], "torch") if one.form == "function"]
+    assert {one.dtype for one in casts if one.has_gradient} <= {*FLOATS, "bfloat16"}
+    by_form = {one.form: one for one in cells(OPS["qr_r"], "torch") if one.dtype == "float32"}
+    assert by_form["function"].has_gradient
+    assert not by_form["keyword"].has_gradient
 
 
 def test_a_cell_is_another_when_its_text_changes() -> None:
