@@ -31,7 +31,7 @@ from engine.ir.values import materialise
 from engine.literals import array_text, input_lines
 from engine.oracles.comparison import Comparison, Gradients
 from engine.oracles.verdict import Divergence, Kind
-from engine.script import SMALL_HESSIAN, STATE, write_script
+from engine.script import SMALL_HESSIAN, STATE, shown_by, write_script
 from engine.script_run import PATIENCE, Ending, dies_of, hangs_for, run_script
 from engine.trial import referees_of
 
@@ -596,6 +596,14 @@ def test_default_tolerance_is_asserted_where_it_shows_the_difference(
     divergence = Divergence(Kind.VALUES, "mindspore", ("mindspore-graph",), value="v0", worst=(1,))
     script = write_script(comparison_of(case, graph=outcome), divergence, {}, title="A title")
     assert tolerance in script
+
+
+@pytest.mark.parametrize("off", [1e-5, 6e-8, 1.7e-8])
+def test_what_is_asserted_of_a_gradient_shows_the_difference(off: float) -> None:
+    exact = np.array([1.414213562373095])
+    rtol, atol = shown_by(exact * (1 + off), exact, (0,), "float64", times=4)
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(exact * (1 + off), exact, rtol=rtol, atol=atol)
 
 
 def test_eager_mode_is_printed_beside_a_compiled_answer() -> None:
