@@ -16,7 +16,7 @@ from engine.ops.families import sample
 from engine.ops.spec import OpCall, OpSpec, call_of
 from engine.ops.typing import retype_node
 
-__all__ = ["Example", "attribute_values", "examples", "plainest_calls"]
+__all__ = ["Example", "attribute_values", "examples", "further_calls", "plainest_calls"]
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,32 @@ def plainest_calls(spec: OpSpec, framework: str, dtype: str) -> Iterator[tuple[E
         if names:
             left = [name for name in left if name not in names]
             yield example, names
+
+
+def further_calls(spec: OpSpec, framework: str, dtype: str) -> Iterator[tuple[str, Example, str]]:
+    """Calls that differ from the plainest in one thing, which is said: an attribute off its
+    ordinary value, another shape, an operand left out; each with the plainest form that holds."""
+    plain = next(attribute_values(spec))
+    first, *others = spec.shapes
+    tried: list[tuple[str, tuple[int, ...], Mapping[str, Attr], frozenset[str]]] = []
+    for name, values in spec.attrs.items():
+        for value in values[1:]:
+            tried.append((f"{name}={value!r}", first, {**plain, name: value}, frozenset()))
+    tried += [(f"shape {shape}", shape, plain, frozenset()) for shape in others]
+    tried += [
+        (f"without {', '.join(sorted(one))}", first, plain, one) for one in _absences(spec) if one
+    ]
+    for words, shape, attrs, absent in tried:
+        example = _example(spec, Dense(dtype, shape), attrs, absent)
+        if example is None:
+            continue
+        names = [
+            name
+            for name in spec.forms_for(framework, example.call)
+            if not spec.limits_of(framework, name, [dtype])
+        ]
+        if names:
+            yield words, example, names[0]
 
 
 def _absences(spec: OpSpec) -> list[frozenset[str]]:

@@ -12,21 +12,23 @@ from engine.ir.digest import case_digest
 from engine.ir.graph import Graph, Input, Node
 from engine.ir.types import Dense, Tuple, Type, is_float
 from engine.ops import OPS, OpSpec
-from engine.ops.examples import Example, plainest_calls
+from engine.ops.examples import Example, further_calls, plainest_calls
 from engine.ops.spec import Form
 from engine.ops.typing import ITEM, bind, retype_node
 
-__all__ = ["Cell", "Refusal", "cells", "joined", "refusals"]
+__all__ = ["Cell", "Refusal", "cells", "further", "joined", "refusals"]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The plainest call of a row that a form holds for in a dtype."""
+    """The plainest call of a row that a form holds for in a dtype; or one that differs from it in
+    what `call` says."""
 
     example: Example
     framework: str
     form: str
     dtype: str
+    call: str = ""
 
     @property
     def op(self) -> str:
@@ -34,12 +36,13 @@ class Cell:
 
     @property
     def name(self) -> tuple[str, str, str, str]:
-        return self.framework, self.op, self.form, self.dtype
+        form = f"{self.form} with {self.call}" if self.call else self.form
+        return self.framework, self.op, form, self.dtype
 
     @property
     def words(self) -> str:
         """As people name it: "relu.method of float32"."""
-        return f"{self.op}.{self.form} of {self.dtype}"
+        return f"{self.op}.{self.name[2]} of {self.dtype}"
 
     @cached_property
     def has_gradient(self) -> bool:
@@ -111,6 +114,21 @@ def cells(spec: OpSpec, framework: str) -> Iterator[Cell]:
             yield from (Cell(example, framework, name, dtype) for name in names)
 
 
+def further(spec: OpSpec, framework: str) -> Iterator[Cell]:
+    """Calls of the row that the plainest do not reach, in its most ordinary dtype."""
+    if "control" in spec.tags:
+        return
+    dtype = "float32" if "float32" in spec.dtypes else spec.dtypes[0]
+    plain = [
+        (name, example.inputs, example.attrs)
+        for example, names in plainest_calls(spec, framework, dtype)
+        for name in names
+    ]
+    for call, example, form in further_calls(spec, framework, dtype):
+        if (form, example.inputs, example.attrs) not in plain:
+            yield Cell(example, framework, form, dtype, call)
+
+
 def refusals(spec: OpSpec, framework: str) -> Iterator[Refusal]:
     """Every form and dtype of the row that no cell stands for."""
     made = {(one.form, one.dtype) for one in cells(spec, framework)}
@@ -178,6 +196,7 @@ def _is_leaf(given: Input) -> bool:
 
 
 def all_cells(framework: str, ops: Sequence[str] = ()) -> Iterator[Cell]:
-    """The cells of the named rows, of all rows where none is named."""
-    for name in ops or OPS:
-        yield from cells(OPS[name], framework)
+    """The cells of the named rows, of all rows where none is named; those of forms first."""
+    names = ops or tuple(OPS)
+    yield from (one for name in names for one in cells(OPS[name], framework))
+    yield from (one for name in names for one in further(OPS[name], framework))

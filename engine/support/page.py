@@ -72,7 +72,9 @@ def _page(records: Sequence[Record]) -> Iterator[str]:
     yield ""
     yield (
         f"Every operator of the vocabulary in every form, dtype and mode, run with {versions}: the"
-        " plainest call that the form holds for, forward and, where it has one, with its gradient."
+        " plainest call that the form holds for, forward and, where it has one, with its gradient;"
+        " then, in the most ordinary dtype of each operator, the calls that differ from the"
+        " plainest in one attribute, in the shape, or in an operand that is left out."
         " Written by `make support`; the cells that do not work stand in `support.json` with the"
         " text of each."
     )

@@ -13,7 +13,7 @@ from engine.ir.check import check
 from engine.ir.types import FLOATS
 from engine.ops import FRAMEWORKS, OPS
 from engine.ops.typing import check_types
-from engine.support.cells import cells, joined, refusals
+from engine.support.cells import cells, further, joined, refusals
 from engine.support.page import support_json, support_page
 from engine.support.store import Record, State, Store
 
@@ -91,6 +91,19 @@ def test_no_gradient_is_asked_for_where_none_flows() -> None:
     by_form = {one.form: one for one in cells(OPS["qr_r"], "torch") if one.dtype == "float32"}
     assert by_form["function"].has_gradient
     assert not by_form["keyword"].has_gradient
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_what_plainest_calls_do_not_reach_is_called_too(framework: str) -> None:
+    calls = {one.name[2] for one in further(OPS["round"], framework)}
+    assert {"function with decimals=1", "function with decimals=-1"} <= calls
+    assert "function with without" not in " ".join(calls)
+    assert {one.dtype for one in further(OPS["round"], framework)} == {"float32"}
+    without = [one for one in further(OPS["layer_norm"], framework) if one.call == "without b"]
+    assert all(one.case.graph.by_name["v0"].operands[-1] is None for one in without)
+    for spec in (OPS["round"], OPS["slice"], OPS["layer_norm"]):
+        digests = [one.digest for one in (*cells(spec, framework), *further(spec, framework))]
+        assert len(set(digests)) == len(digests), spec.name
 
 
 def test_a_cell_is_another_when_its_text_changes() -> None:
