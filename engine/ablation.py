@@ -19,7 +19,7 @@ from engine.executors.outcome import Array, Failure, Outcome, Status
 from engine.finding import Ablation
 from engine.ir.case import Call, Case
 from engine.ir.digest import blob_digest, case_digest
-from engine.ir.graph import Graph, Input, Node, StoredBlob
+from engine.ir.graph import Graph, Input, Node, StoredBlob, names_dtype
 from engine.ir.types import FLOATS, INTEGERS, Dense, itemsize, numpy_dtype
 from engine.ir.values import materialise
 from engine.ir.window import writers_of
@@ -325,7 +325,7 @@ def _widened(case: Case, dtype: str, blobs: Mapping[str, Array]) -> tuple[Case, 
         changes = {
             name: dtype
             for name, value in node.attrs
-            if (name == "dtype" or name.endswith("_dtype")) and value in narrow
+            if names_dtype(value, name) and value in narrow
         }
         return node.with_attrs(**changes) if changes else node
 

@@ -238,14 +238,15 @@ def title_of(divergence: Divergence, graph: Graph) -> str:
 
 def _call_name(divergence: Divergence, graph: Graph) -> str:
     """The public API where the program is one call, else the operators: of a call that a form is
-    composed with, nobody knows that it is the wrong one."""
+    composed with, or a region makes, nobody knows that it is the wrong one."""
     try:
         apis = lower(Case(graph), divergence.framework).apis
     except (Unsupported, ConstraintViolated):
         apis = ()
     nodes = [node for node in graph.nodes if node.op != "item"]
     forms = [form_name(graph, node, divergence.framework) for node in nodes]
-    if len(nodes) == 1 and len(apis) == 1 and not forms[0].startswith("composed"):
+    plain = len(nodes) == 1 and not nodes[0].regions and not forms[0].startswith("composed")
+    if plain and len(apis) == 1:
         return apis[0]
     return " + ".join(dict.fromkeys(node.op for node in nodes[-3:]))
 

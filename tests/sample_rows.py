@@ -69,7 +69,10 @@ def _declare() -> None:
                 setup=("{self} = nn.Mix({w}.shape[0])", "{self}.weight = nn.Parameter({w})"),
             ),
         },
-        mindspore="mint.mix({x}, {w}, {b}, {rate}, {mode}, {sizes})",
+        mindspore={
+            "function": "mint.mix({x}, {w}, {b}, {rate}, {mode}, {sizes})",
+            "module": Form("{self}({x})", setup=("{self} = nn.Mix({w})",)),
+        },
     )
     op(
         "s_cast",

@@ -19,7 +19,7 @@ from engine.executors.apis import MODULES, public_api
 from engine.executors.control import ControlWriter
 from engine.executors.source import Names, Scope, Text, indented
 from engine.ir.case import Case
-from engine.ir.graph import Attr, Graph, Node
+from engine.ir.graph import Attr, Graph, Node, names_dtype
 from engine.ir.types import COMPLEX, FLOATS, Dense, Type, is_float
 from engine.ops.spec import FRAMEWORKS, Form, OpCall, OpSpec
 from engine.ops.typing import ITEM, bind, call_of_node, spec_of
@@ -244,11 +244,14 @@ class _Writer:
         name = self.names.fresh(f"{node.op}_{node.name}")
         self.objects.append(name)
         needed = {scope.inputs[value] for value in _set_up_with(spec, node, form)}
+        statements = form.setup
         if needed:
+            if self.setup_objects and self.framework == "mindspore":
+                statements = (*statements, _NAMED_APART)
             self.setup_objects.append(name)
             self.setup_inputs |= needed
         fill = {**self._fill(spec, node, scope), "self": name}
-        for statement in form.setup:
+        for statement in statements:
             (self.setup if needed else self.module).extend(_statement(statement, fill, node))
         return name
 
@@ -261,7 +264,7 @@ class _Writer:
         return fill | {name: self._literal(name, value) for name, value in node.attrs}
 
     def _literal(self, name: str, value: Attr) -> str:
-        if isinstance(value, str) and (name == "dtype" or name.endswith("_dtype")):
+        if names_dtype(value, name):
             return self._dtype(value)
         return _python(value)
 
@@ -289,6 +292,10 @@ def _set_up_with(spec: OpSpec, node: Node, form: Form) -> Iterator[str]:
 
 
 # --------------------------------------------------------------------------------------- text
+# Cells that no other cell owns all call their weights alike, and a graph takes each name once.
+_NAMED_APART = '{self}.update_parameters_name("{self}.")'
+
+
 def _statement(template: str, fill: Mapping[str, str], node: Node) -> Iterator[Text]:
     return (Text(line, node.name) for line in template.format_map(fill).splitlines())
 

@@ -17,7 +17,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from engine.ir.graph import Attr, Graph, Input, Node, Region
+from engine.ir.graph import Attr, Graph, Input, Node, Region, names_dtype
 from engine.ir.types import COMPLEX, FLOATS, Csr, Dense, Tuple, Type, is_float, numpy_dtype
 from engine.ops.typing import ITEM, bind, spec_of
 
@@ -193,7 +193,7 @@ class _Run:
         return _written(scope[node.writes], settled)
 
     def attr(self, name: str, value: Attr) -> Attr:
-        if isinstance(value, str) and (name == "dtype" or name.endswith("_dtype")):
+        if names_dtype(value, name):
             return self.target(value)
         return value
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from engine.ir.types import Type
 
@@ -25,9 +25,15 @@ __all__ = [
     "Random",
     "Region",
     "StoredBlob",
+    "names_dtype",
 ]
 
 Attr: TypeAlias = "int | float | bool | str | tuple[Attr, ...] | None"
+
+
+def names_dtype(value: Attr, name: str) -> TypeGuard[str]:
+    """Whether what an attribute of this name holds is a dtype."""
+    return isinstance(value, str) and (name == "dtype" or name.endswith("_dtype"))
 
 
 # -------------------------------------------------------------------------------- initialisers

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from engine.executors.outcome import Failure, Outcome, Status
-from engine.ir.graph import Node
+from engine.ir.graph import Node, names_dtype
 from engine.ir.types import Dense
 from engine.oracles.comparison import BASELINE, Comparison, framework_of
 from engine.oracles.keys import normalise
@@ -205,9 +205,12 @@ def _suspects(comparison: Comparison, failure: Failure) -> tuple[Node, ...]:
 
 
 def _has_ordinary_dtypes(comparison: Comparison, nodes: tuple[Node, ...]) -> bool:
+    """Whether the nodes are given, and asked for, dtypes that a page need not name."""
     types = comparison.case.graph.types
     operands = [types[one] for node in nodes for one in node.operands if one]
-    return all(one.dtype in _ORDINARY for one in operands if isinstance(one, Dense))
+    given = [one.dtype for one in operands if isinstance(one, Dense)]
+    asked = [value for node in nodes for name, value in node.attrs if names_dtype(value, name)]
+    return all(one in _ORDINARY for one in (*given, *asked))
 
 
 def _has_ordinary_values(comparison: Comparison, nodes: tuple[Node, ...]) -> bool:

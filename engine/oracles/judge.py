@@ -102,16 +102,35 @@ def _ruled(comparison: Comparison, divergences: list[Divergence], notes: list[st
 def _beyond_limits(
     comparison: Comparison, divergences: list[Divergence]
 ) -> tuple[list[Divergence], list[KnownLimit]]:
-    """The divergences that no known limit covers, and the limits that cover the others."""
+    """The divergences that no known limit covers, and the limits that cover the others.
+
+    Of one that accuses several modes, those remain that no limit covers.
+    """
     kept: list[Divergence] = []
     limits: dict[str, KnownLimit] = {}
     for one in divergences:
         limit = limit_of(comparison, one)
-        if limit is None:
-            kept.append(one)
-        else:
+        if limit is not None:
             limits[limit.name] = limit
+            continue
+        alone = {mode: limit_of(comparison, replace(one, modes=(mode,))) for mode in one.modes}
+        limits |= {found.name: found for found in alone.values() if found is not None}
+        kept.append(_without(one, {mode for mode, found in alone.items() if found is not None}))
     return kept, list(limits.values())
+
+
+def _without(divergence: Divergence, modes: set[str]) -> Divergence:
+    """The divergence without some of its modes, and without what is said of them alone."""
+    if not modes:
+        return divergence
+    left = tuple(mode for mode in divergence.modes if mode not in modes)
+    said = tuple(
+        one
+        for one in divergence.evidence
+        if any(mode in one for mode in left) or not any(mode in one for mode in modes)
+    )
+    errors = tuple((mode, error) for mode, error in divergence.errors if mode not in modes)
+    return replace(divergence, modes=left, evidence=said, errors=errors)
 
 
 def describe(divergence: Divergence) -> str:

@@ -208,6 +208,21 @@ def test_known_limit_is_unsupported_with_its_reason() -> None:
     assert lowered(body % ("float16", "h", "h"), "torch").forms["v"] == "function"
 
 
+def test_modules_of_mindspore_do_not_share_the_names_of_their_weights() -> None:
+    module = 's_mix(%s, w, none; rate=1.0, mode="same", sizes=()) as %s:module'
+    body = (
+        "weight w: float32[2,2] = normal(seed=1)\n"
+        f"v: float32[2,3] = {module % ('x', 'FRAMEWORK')}\n"
+        f"u: float32[2,3] = {module % ('v', 'FRAMEWORK')}\n"
+        "return u"
+    )
+    source = lowered(body.replace("FRAMEWORK", "mindspore"), "mindspore").source
+    assert "    s_mix_v = nn.Mix(w)\n    s_mix_u = nn.Mix(w)\n" in source
+    assert source.count("update_parameters_name") == 1
+    assert '    s_mix_u.update_parameters_name("s_mix_u.")\n' in source
+    assert "update_parameters_name" not in lowered(body.replace("FRAMEWORK", "torch")).source
+
+
 # --------------------------------------------------------------------------------------- loss
 OUTPUTS = (
     'h: float16[2,3] = s_cast(x; dtype="float16")\n'
@@ -413,6 +428,8 @@ def test_chain_of_operators_is_a_line_a_node_in_order(graph: Graph) -> None:
             assert str(reason).split(":")[0] in graph.by_name  # noqa: PT017 (names the node)
             continue
         tree = ast.parse(found.source)
-        assert isinstance(tree.body[-1], ast.FunctionDef)
-        assert list(dict.fromkeys(found.lines.values())) == [one.name for one in graph.nodes]
+        made = tree.body[-1]
+        assert isinstance(made, ast.FunctionDef)
+        within = [name for line, name in found.lines.items() if line > made.lineno]
+        assert list(dict.fromkeys(within)) == [one.name for one in graph.nodes]
         assert lower(Case(graph), framework).source == found.source

@@ -982,6 +982,22 @@ def test_a_known_limit_covers_its_modes_until_it_expires(
         assert "mindspore.Tensor, Note" in verdict.reason
 
 
+def test_a_mode_that_a_known_limit_covers_is_not_accused_with_another() -> None:
+    case = case_of(WRITTEN)
+    outcomes = right_outcomes(case)
+    for mode in MODES[2:]:
+        outcomes[mode] = with_output(outcomes[mode], np.array([1, 2, 3], np.float32))
+    referee = Referee(case, materialise(case.graph, {}))
+    versions = {"mindspore": "2.10.0", "torch": "2.13.0+cpu"}
+    verdict = judge(
+        Comparison(case, outcomes, (referee,), lambda framework, node: True, versions=versions)
+    )
+    assert verdict.failed
+    assert {one.modes for one in verdict.divergences} == {("mindspore-pynative",)}
+    assert "Graph" not in verdict.reason
+    assert verdict.limits == ("mindspore: no in-place operations in graph mode on CPU",)
+
+
 @pytest.mark.parametrize(
     ("wrong", "failed"), [(("torch-eager", "torch-aot"), False), (("torch-aot",), True)]
 )

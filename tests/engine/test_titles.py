@@ -21,11 +21,25 @@ ATTENTION = """graph g
   a: float32[1,2,3,4] = scaled_dot_product_attention(q, k, v, none; gqa=false, is_causal=false)
   return a
 """
+# What a region calls is not what raised.
+MAP = """graph g
+  input x: float32[2] = [1.0, -1.0]
+  v: (float32[2]) = map(x) bound 1
+    body (c: float32[2])
+      b: float32[2] = relu(c)
+      yield b
+  a: float32[2] = item(v; index=0)
+  return a
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [(RELU, "mindspore.ops.relu"), (ATTENTION, "scaled_dot_product_attention")],
+    [
+        (RELU, "mindspore.ops.relu"),
+        (ATTENTION, "scaled_dot_product_attention"),
+        (MAP, "map"),
+    ],
 )
 def test_a_formula_is_called_by_its_operator_and_a_call_by_its_api(text: str, name: str) -> None:
     graph = parse_graph(text)
