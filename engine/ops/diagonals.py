@@ -342,13 +342,6 @@ op(
         "keyword": Form(
             "{x}.unfold(dimension={dim}, size={size}, step={step})", source="torch.Tensor.unfold"
         ),
-        "composed": Form(
-            "torch.stack([{x}.narrow({dim}, at, {size}) for at in"
-            " range(0, {x}.shape[{dim}] - {size} + 1, {step})], {dim}).movedim(({dim} %"
-            " {x}.ndim) + 1, -1)",
-            when=lambda call: call.integer("dim") >= 0,
-            source="torch.Tensor.unfold: all slices of size in the dimension, step apart",
-        ),
     },
     mindspore=None,
     tolerance=EXACT,

@@ -28,6 +28,9 @@ from engine.ops.families import (
 from engine.ops.spec import Form, OpCall, Tolerance, op
 
 _USUAL = (*FLOATS, "int32", "int64")
+_SAVED = (
+    "Autograd mechanics, in-place correctness checks: what backward needs may not be overwritten"
+)
 _MINDSPORE_USUAL = (*MINDSPORE_FLOATS, "int32", "int64")
 Companions = Callable[[Dense, Mapping[str, Attr]], Mapping[str, Input | tuple[Input, ...]]]
 
@@ -65,21 +68,31 @@ def _inplace(
     domain: tuple[float, float] = (-2.0, 2.0),
     tolerance: Tolerance = Tolerance.ELEMENTWISE,
     requires: Callable[[OpCall], Iterator[tuple[bool, str]]] = fits_receiver,
+    saves: bool = False,
 ) -> None:
-    """`name` ends in "_"; `expression` is what it assigns, `augmented` its augmented operator."""
+    """`name` ends in "_"; `expression` is what it assigns, `augmented` its augmented operator.
+
+    `saves`: the derivative of the expression needs its `{x}`, which the assignment overwrites.
+    """
     leaf = method or name
     plain = leaf.removesuffix("_")
     written = f"{{x}}.{leaf}({args})"
+    saved = _SAVED if saves else ""
     forms: dict[str, str | Form] = {
         "method": Form(written),
         "inplace": _statement(written, f"torch.Tensor.{leaf}: returns self"),
-        "inplace_assign": _statement(
-            f"{{x}}[...] = {expression}", f"torch.Tensor.{leaf}: in-place version of {plain}()"
+        "inplace_assign": Form(
+            "{x}",
+            before=(f"{{x}}[...] = {expression}",),
+            source=f"torch.Tensor.{leaf}: in-place version of {plain}()",
+            no_gradient=saved,
         ),
     }
     if "{x}" in expression:
         forms["inplace_copy"] = Form(
-            f"{{x}}.copy_({expression})", source="torch.Tensor.copy_: copies into self, returns it"
+            f"{{x}}.copy_({expression})",
+            source="torch.Tensor.copy_: copies into self, returns it",
+            no_gradient=saved,
         )
     if augmented:
         forms["operator"] = _statement(
@@ -131,8 +144,10 @@ def _arithmetic(
     dtypes: tuple[str, ...] = _USUAL,
     domain: tuple[float, float] = (-2.0, 2.0),
     mindspore_method: bool = False,
+    saves: tuple[bool, bool] = (False, False),
 ) -> None:
-    """A statement with a tensor, and the same with a number as the row `leaf`_scalar_."""
+    """A statement with a tensor, and the same with a number as the row `leaf`_scalar_; `saves` is
+    that of the two."""
     _inplace(
         f"{leaf}_",
         f"{{x}} {symbol} {{y}}",
@@ -145,6 +160,7 @@ def _arithmetic(
         companions=companion("y", domain=domain),
         dtypes=dtypes,
         domain=domain,
+        saves=saves[0],
     )
     _inplace(
         f"{leaf}_scalar_",
@@ -158,12 +174,13 @@ def _arithmetic(
         mindspore_method=mindspore_method,
         dtypes=dtypes,
         domain=domain,
+        saves=saves[1],
     )
 
 
 _arithmetic("add", "+", np.add, values=(1.5, 2, -0.5), mindspore_method=True)
 _arithmetic("sub", "-", np.subtract, values=(1.5, 2, -0.5), mindspore_method=True)
-_arithmetic("mul", "*", np.multiply, values=(1.5, 2, -0.5, 0))
+_arithmetic("mul", "*", np.multiply, values=(1.5, 2, -0.5, 0), saves=(True, False))
 _arithmetic(
     "div",
     "/",
@@ -172,6 +189,7 @@ _arithmetic(
     dtypes=FLOATS,
     domain=(0.5, 4.0),
     mindspore_method=True,
+    saves=(True, False),
 )
 _arithmetic(
     "pow",
@@ -180,6 +198,7 @@ _arithmetic(
     values=(2, 0.5, 3),
     dtypes=FLOATS,
     domain=(0.3, 3.0),
+    saves=(True, True),
 )
 
 for _name, _expression, _mindspore_expression, _unary, _domain, _documented in (
@@ -205,6 +224,7 @@ for _name, _expression, _mindspore_expression, _unary, _domain, _documented in (
         mindspore_method=_documented,
         domain=_domain,
         tolerance=Tolerance.TRANSCENDENTAL,
+        saves=_name in ("abs_", "log_", "sin_"),
     )
 _inplace(
     "relu_",
@@ -250,6 +270,7 @@ _inplace(
     mindspore_expression="ops.clamp({x}, {min}, {max})",
     dtypes=_USUAL,
     tolerance=Tolerance.EXACT,
+    saves=True,
 )
 _inplace(
     "copy_",
