@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from engine.errors import BadInput
 from engine.executors.pool import Pool
-from engine.ops import OPS
+from engine.ops import FRAMEWORKS, OPS
 from engine.support.cells import all_cells
 from engine.support.page import support_json, support_page
 from engine.support.store import State, Store
@@ -54,10 +54,16 @@ def _support(given: argparse.Namespace) -> int:
         for name in given.group or GROUPS:
             _run(name, given)
     if given.page:
-        records = Store(given.folder).records().values()
-        page = support_page(records)
-        (given.page / "support.md").write_text(page)
-        text = json.dumps(support_json(records), indent=1, ensure_ascii=False)
+        digests = {one.name: one.digest for name in FRAMEWORKS for one in all_cells(name)}
+        # What is on record of a call that has become another says nothing of this one.
+        records = [
+            one
+            for one in Store(given.folder).records().values()
+            if digests.get(one.name) == one.digest
+        ]
+        number = Counter(framework for framework, *_ in digests)
+        (given.page / "support.md").write_text(support_page(records, number))
+        text = json.dumps(support_json(records, number), indent=1, ensure_ascii=False)
         (given.page / "support.json").write_text(f"{text}\n")
     return 0
 

@@ -22,8 +22,9 @@ _MEANINGS = {
 }
 
 
-def support_json(records: Iterable[Record]) -> dict[str, object]:
-    """Counts by operator and mode, and every cell that does not work, with its text."""
+def support_json(records: Iterable[Record], cells: Mapping[str, int]) -> dict[str, object]:
+    """Counts by operator and mode, and every cell that does not work, with its text. `cells`: how
+    many there are on each framework."""
     records = sorted(records, key=lambda one: (*one.name, one.mode))
     counts: dict[str, dict[str, dict[str, int]]] = defaultdict(dict)
     for op, by_mode in _counted(records).items():
@@ -31,6 +32,7 @@ def support_json(records: Iterable[Record]) -> dict[str, object]:
             counts[op][mode] = {state.value: number for state, number in sorted(states.items())}
     return {
         "versions": _versions(records),
+        "cells": dict(cells),
         "counts": counts,
         "lacking": [
             {
@@ -61,12 +63,12 @@ def support_json(records: Iterable[Record]) -> dict[str, object]:
     }
 
 
-def support_page(records: Iterable[Record]) -> str:
-    """The page in Markdown."""
-    return "\n".join(_page(list(records))) + "\n"
+def support_page(records: Iterable[Record], cells: Mapping[str, int]) -> str:
+    """The page in Markdown. `cells`: how many there are on each framework."""
+    return "\n".join(_page(list(records), cells)) + "\n"
 
 
-def _page(records: Sequence[Record]) -> Iterator[str]:
+def _page(records: Sequence[Record], cells: Mapping[str, int]) -> Iterator[str]:
     versions = ", ".join(f"{name} {version}" for name, version in _versions(records).items())
     yield "# What the frameworks support"
     yield ""
@@ -91,6 +93,8 @@ def _page(records: Sequence[Record]) -> Iterator[str]:
     }
     shown = " | ".join(f"{with_gradient[mode][True]:,}" for mode in modes)
     yield f"| | its gradient is right | {shown} |"
+    left = {mode: cells[MODES[mode].framework] - totals[mode].total() for mode in modes}
+    yield f"| | not run yet | {' | '.join(f'{left[mode]:,}' for mode in modes)} |"
     yield ""
     yield "## By operator"
     yield ""

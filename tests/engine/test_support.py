@@ -142,8 +142,9 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------- the page
 def test_the_page_counts_and_says_what_lacks() -> None:
     wrong = replace(RECORD, mode="torch-aot", state=State.DIFFERS, text="said | so", backward=False)
-    page = support_page([RECORD, wrong])
+    page = support_page([RECORD, wrong], {"torch": 3})
     assert "| works | " in page
+    assert "| | not run yet | 2 | 2 |" in page
     assert "| relu |" in page
     row = next(line for line in page.splitlines() if line.startswith("| relu |"))
     assert row.endswith("| 1/1 | 0/1 |")
@@ -152,8 +153,9 @@ def test_the_page_counts_and_says_what_lacks() -> None:
 
 def test_the_json_lists_every_cell_that_does_not_work() -> None:
     wrong = replace(RECORD, mode="torch-aot", state=State.DIFFERS, text="said so", finding="one")
-    found = json.loads(json.dumps(support_json([RECORD, wrong])))
+    found = json.loads(json.dumps(support_json([RECORD, wrong], {"torch": 3})))
     assert found["versions"] == {"torch": "2.13.0"}
+    assert found["cells"] == {"torch": 3}
     assert found["counts"]["relu"]["torch-eager"] == {"works": 1}
     assert [(one["mode"], one["finding"]) for one in found["lacking"]] == [("torch-aot", "one")]
     assert {"while", "for"} <= {one["op"] for one in found["not run"]}
