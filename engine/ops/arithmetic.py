@@ -171,6 +171,10 @@ binary(
             dtypes=MINDSPORE_FLOATS,
             source="mindspore.ops.RealDiv: element-wise floating-point division",
         ),
+        method_true_divide=Form(
+            "{x}.true_divide({y})",
+            source="mindspore.Tensor.true_divide: alias for Tensor.div with rounding_mode=None",
+        ),
     ),
     tags=("arithmetic",),
 )
@@ -320,7 +324,20 @@ binary(
     dtypes=(*FLOATS, "int32", "int64", "uint8"),
     domain=(0.7, 4.6),
     torch=torch_forms("fmod"),
-    mindspore=mindspore_forms("fmod"),
+    mindspore=mindspore_forms(
+        "fmod",
+        primitive_truncated=Form(
+            "{self}({x}, {y})",
+            setup=("{self} = ops.TruncateMod()",),
+            dtypes=(*MINDSPORE_FLOATS, "int32"),  # as the kernel says
+            source="mindspore.ops.TruncateMod: the remainder of division, truncated",
+        ),
+        function_truncate_mod=Form(
+            "ops.truncate_mod({x}, {y})",
+            dtypes=(*MINDSPORE_FLOATS, "int32"),  # as the kernel says
+            source="mindspore.ops.truncate_mod: the remainder of division, truncated",
+        ),
+    ),
     tags=("arithmetic",),
 )
 

@@ -261,6 +261,13 @@ for _leaf, _sign, _inner in (("addcmul", "*", np.multiply), ("addcdiv", "/", np.
                     f"{{x}} + {{value}} * ({{y}} {_sign} {{z}})",
                     source=f"mindspore.ops.{_leaf}: input + value * (tensor1 {_sign} tensor2)",
                 ),
+                "primitive": Form(
+                    "{self}({x}, {y}, {z}, Tensor([{value}], ms.float32))",
+                    setup=(f"{{self}} = ops.{_leaf.capitalize()}()",),
+                    dtypes=("float32",),
+                    source=f"mindspore.ops.{_leaf.capitalize()}: input_data[i] + value[i] *"
+                    f" (x1[i] {_sign} x2[i])",
+                ),
             },
         ),
     )

@@ -204,6 +204,11 @@ op(
         "{x}, {y}, {rtol}, {atol}, {equal_nan}",
         keyword="input={x}, other={y}, rtol={rtol}, atol={atol}, equal_nan={equal_nan}",
         mint="mint.isclose",
+        primitive_made=Form(
+            "{self}({x}, {y})",
+            setup=("{self} = ops.IsClose({rtol}, {atol}, {equal_nan})",),
+            source="mindspore.ops.IsClose: refer to mindspore.ops.isclose for more details",
+        ),
         dtypes=("float32", "float64", "int32", "int64"),
         default=Form(
             "ops.isclose({x}, {y})",
@@ -315,6 +320,10 @@ for _word, _symbol, _shift in (
             operator=Form(f"{{x}} {_symbol} {{y}}", source=f"torch.bitwise_{_word}_shift"),
         ),
         mindspore=mindspore_calls(
-            f"ops.bitwise_{_word}_shift", "{x}, {y}", keyword=_XY, dtypes=INTEGERS
+            f"ops.bitwise_{_word}_shift",
+            "{x}, {y}",
+            keyword=_XY,
+            primitive=f"{_word.capitalize()}Shift()",
+            dtypes=INTEGERS,
         ),
     )

@@ -345,7 +345,20 @@ function(
     domain=(0.5, 4.0),
     torch_aliases=("torch.special.digamma", "torch.special.psi"),
 )
-function("i0", special.i0, primitive=False, torch_aliases=("torch.special.i0",))
+function(
+    "i0",
+    special.i0,
+    primitive=False,
+    torch_aliases=("torch.special.i0",),
+    mindspore_aliases=("ops.bessel_i0",),
+    mindspore={
+        "primitive": Form(
+            "{self}({x})",
+            setup=("{self} = ops.BesselI0()",),
+            source="mindspore.ops.BesselI0: refer to mindspore.ops.bessel_i0 for more details",
+        )
+    },
+)
 function(
     "sigmoid",
     special.expit,
@@ -419,5 +432,11 @@ unary(
         "{x}, {eps}",
         keyword="input={x}, eps={eps}",
         default=Form("ops.logit({x})", when={"eps": None}, source="mindspore.ops.logit: eps=None"),
+        primitive_eps=Form(
+            "{self}({x})",
+            setup=("{self} = ops.Logit({eps})",),
+            when=lambda call: call.attr("eps") is not None,
+            source="mindspore.ops.Logit: refer to mindspore.ops.logit for more details",
+        ),
     ),
 )

@@ -143,6 +143,7 @@ for _leaf, _rule, _primitive, _word in (
         mindspore=mindspore_forms(
             f"arg{_word}",
             names=("dim", "keepdim") if _word == "max" else ("axis", "keepdims"),
+            method=f"{{x}}.arg{_word}(axis={{dim}}, keepdims={{keepdim}})",
             # The documentation gives no dtype; argmin answers with int32.
             result="{out}.astype(ms.int64)",
             more={

@@ -261,6 +261,12 @@ op(
                 when=lambda call: call["x"].rank == 3,
                 source=mindspore_method("matrix_power"),
             ),
+            "primitive": Form(
+                "{self}({x})",
+                setup=("{self} = ops.MatrixPower({n})",),
+                when=lambda call: call["x"].rank == 3,
+                source="mindspore.ops.MatrixPower: the n-th power of a batch of square matrices",
+            ),
             "composed": Form(
                 "{x} @ {x}", when={"n": 2}, source="mindspore.ops.matrix_power: the n-th power"
             ),
@@ -303,6 +309,12 @@ op(
         {
             "composed": "ops.matmul(ops.inverse(ops.matmul({x}, {x}.swapaxes(-1, -2))"
             " + ops.eye({x}.shape[-1], {x}.shape[-1], {x}.dtype)), {b})",
+            "primitive": Form(
+                "{self}(ops.matmul({x}, {x}.swapaxes(-1, -2))"
+                " + ops.eye({x}.shape[-1], {x}.shape[-1], {x}.dtype), {b})",
+                setup=("{self} = ops.MatrixSolve()",),
+                source="mindspore.ops.MatrixSolve: solves systems of linear equations",
+            ),
         },
     ),
     tolerance=ACCUMULATING,

@@ -299,6 +299,12 @@ op(
                 ),
                 source=default("mindspore.ops.unfold", "dilation=1, padding=0, stride=1"),
             ),
+            "primitive": Form(
+                "{self}({x})",
+                setup=("{self} = ops.Im2Col({kernel}, {stride}, {dilation}, {padding})",),
+                result="{out}.reshape({out}.shape[0], -1, {out}.shape[3])",
+                source="mindspore.ops.Im2Col: output of shape (N, C, kernel area, L)",
+            ),
             "method": Form(
                 "{x}.unfold({kernel}, {dilation}, {padding}, {stride})",
                 source="mindspore.Tensor.unfold: for details refer to mindspore.ops.unfold",

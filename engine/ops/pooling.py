@@ -216,6 +216,12 @@ def max_forms(n: int) -> tuple[dict[str, str | Form], dict[str, Form]]:
             when=layer("", padding=0, dilation=1, ceil_mode=False),
             source=default("mindspore.ops.MaxPool", "pad_mode='valid'"),
         )
+    if n == 3:
+        mindspore["primitive"] = Form(
+            "ops.MaxPool3D({kernel}, {stride})({x})",
+            when=layer("", padding=0, dilation=1, ceil_mode=False),
+            source=default("mindspore.ops.MaxPool3D", "pad_mode='VALID'"),
+        )
     return torch, limited(MINDSPORE_FLOATS, mindspore)
 
 
@@ -261,7 +267,15 @@ def avg_forms(n: int) -> tuple[dict[str, str | Form], dict[str, Form]]:
     if n == 3:
         plain = Form(f"ops.{name}({{x}}, {arguments})", dtypes=("float32", "float16"))
         module = mindspore.pop("module")
-        mindspore = {"function": plain, "module": module}
+        mindspore = {
+            "function": plain,
+            "module": module,
+            "primitive": Form(
+                'ops.AvgPool3D({kernel}, {stride}, "pad", {padding}, {ceil_mode}, {include})({x})',
+                dtypes=("float32", "float16"),
+                source="mindspore.ops.AvgPool3D: pad_mode 'pad' pads by pad",
+            ),
+        }
     if n == 2:
         mindspore["primitive"] = Form(
             "ops.AvgPool({kernel}, {stride})({x})",

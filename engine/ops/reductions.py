@@ -391,7 +391,12 @@ reduction(
     dtypes=FLOATS,
     requires=not_empty,
     torch=torch_forms("nanmean", more=_none_axis("nanmean")),
-    mindspore=mindspore_forms("nanmean", names=("axis", "keepdims"), dtypes=MINDSPORE_FLOATS),
+    mindspore=mindspore_forms(
+        "nanmean",
+        names=("axis", "keepdims"),
+        method="{x}.nanmean({dim}, {keepdim})",
+        dtypes=MINDSPORE_FLOATS,
+    ),
 )
 
 

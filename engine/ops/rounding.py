@@ -109,6 +109,13 @@ op(
             setup=("{self} = ops.Round()",),
             source="mindspore.ops.Round: decimals is its second input",
         ),
+        primitive_rint=Form(
+            "{self}({x})",
+            setup=("{self} = ops.Rint()",),
+            when={"decimals": 0},
+            dtypes=MINDSPORE_FLOATS,
+            source="mindspore.ops.Rint: an integer that is closest to input_x",
+        ),
         default=Form(
             "ops.round({x})", when={"decimals": 0}, source="mindspore.ops.round: decimals=0"
         ),
@@ -147,7 +154,12 @@ _predicate(
     mindspore_dtypes=(*MINDSPORE_FLOATS, "int32", "int64", "bool"),
     torch={"composed": Form("{x} != {x}", source="torch.isnan: NaN alone differs from itself")},
     mindspore={
-        "composed": Form("{x} != {x}", source="mindspore.ops.isnan: NaN differs from itself")
+        "composed": Form("{x} != {x}", source="mindspore.ops.isnan: NaN differs from itself"),
+        "primitive": Form(
+            "{self}({x})",
+            setup=("{self} = ops.IsNan()",),
+            source="mindspore.ops.IsNan: refer to mindspore.ops.isnan for more details",
+        ),
     },
 )
 _predicate("isinf", np.isinf, mint="mint.isinf")

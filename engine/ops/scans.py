@@ -142,7 +142,18 @@ _scan(
     dtypes=FLOATS,
     tolerance=Tolerance.TRANSCENDENTAL,
     torch=_torch("logcumsumexp"),
-    mindspore=mindspore_calls("ops.logcumsumexp", "{x}, {dim}", keyword="input={x}, axis={dim}"),
+    mindspore=mindspore_calls(
+        "ops.logcumsumexp",
+        "{x}, {dim}",
+        keyword="input={x}, axis={dim}",
+        more={
+            "primitive": Form(
+                "{self}({x}, Tensor({dim}, ms.int32))",
+                setup=("{self} = ops.CumulativeLogsumexp()",),
+                source="mindspore.ops.CumulativeLogsumexp: exclusive=False, reverse=False",
+            )
+        },
+    ),
 )
 
 
@@ -326,7 +337,7 @@ _scan(
         "ops.argsort",
         _ORDER,
         keyword="input={x}, axis={dim}, descending={descending}",
-        method="",
+        method="{x}.argsort(axis={dim}, descending={descending})",
         dtypes=_MINDSPORE_USUAL,
         result="{out}.astype(ms.int64)",
         default=Form(

@@ -149,6 +149,13 @@ op(
                 result="{out}.astype(ms.int64)",
                 source=default("mindspore.ops.bucketize", "right=False"),
             ),
+            "primitive": Form(
+                "{self}({x})",
+                setup=("{self} = ops.Bucketize(list({bounds}))",),
+                when={"right": True},
+                result="{out}.astype(ms.int64)",
+                source="mindspore.ops.Bucketize: bucketizes input based on boundaries, int32",
+            ),
         },
     ),
     tolerance=EXACT,
@@ -230,6 +237,18 @@ op(
             "function": Form(
                 "ops.bincount({x}.clamp(0, {n} - 1), minlength={n})",
                 result="{out}.astype(ms.int64)",
+            ),
+            "method": Form(
+                "{x}.clamp(0, {n} - 1).bincount(minlength={n})",
+                result="{out}.astype(ms.int64)",
+                source="mindspore.Tensor.bincount: for details refer to mindspore.ops.bincount",
+            ),
+            "primitive": Form(
+                "{self}({x}.clamp(0, {n} - 1), Tensor({n}, ms.int32), ops.ones_like({x}))",
+                setup=("{self} = ops.Bincount()",),
+                result="{out}.astype(ms.int64)",
+                dtypes=("int32",),
+                source="mindspore.ops.Bincount: counts each value, weighted; size bins",
             ),
         },
     ),

@@ -75,6 +75,11 @@ def view_fits(call: OpCall) -> Requirement:
     )
 
 
+def is_whole(call: OpCall) -> bool:
+    """No extent is left open."""
+    return -1 not in call.integers("shape")
+
+
 op(
     "reshape",
     "x",
@@ -87,6 +92,12 @@ op(
         "function": "torch.reshape({x}, {shape})",
         "method": Form("{x}.reshape({shape})", source=torch_method("reshape")),
         "keyword": Form("torch.reshape(input={x}, shape={shape})", source="torch.reshape"),
+        "tensor": Form(
+            "{x}.reshape_as({self})",
+            setup=("{self} = torch.empty({shape})",),
+            when=is_whole,
+            source="torch.Tensor.reshape_as: equivalent to self.reshape(other.sizes())",
+        ),
     },
     mindspore={
         "function": Form("ops.reshape({x}, {shape})", dtypes=MS),
@@ -98,6 +109,13 @@ op(
         ),
         "mint": Form("mint.reshape({x}, {shape})", dtypes=MS, source="mint.reshape: see reshape"),
         "keyword": Form("ops.reshape(input={x}, shape={shape})", dtypes=MS, source="ops.reshape"),
+        "tensor": Form(
+            "{x}.reshape_as({self})",
+            setup=("{self} = ops.zeros({shape})",),
+            when=is_whole,
+            dtypes=MS,
+            source="mindspore.Tensor.reshape_as: change the shape to the shape of other",
+        ),
     },
     tolerance=EXACT,
     tags={"view", "reshape"},
@@ -115,8 +133,23 @@ op(
     torch={
         "method": "{x}.view({shape})",
         "keyword": Form("{x}.view(size={shape})", source="torch.Tensor.view: view(*shape)"),
+        "tensor": Form(
+            "{x}.view_as({self})",
+            setup=("{self} = torch.empty({shape})",),
+            when=is_whole,
+            source="torch.Tensor.view_as: equivalent to self.view(other.size())",
+        ),
     },
-    mindspore=Form("{x}.view({shape})", dtypes=MS),
+    mindspore={
+        "method": Form("{x}.view({shape})", dtypes=MS),
+        "tensor": Form(
+            "{x}.view_as({self})",
+            setup=("{self} = ops.zeros({shape})",),
+            when=is_whole,
+            dtypes=MS,
+            source="mindspore.Tensor.view_as: view self as the same shape as other",
+        ),
+    },
     tolerance=EXACT,
     tags={"view", "reshape"},
     views="x",
@@ -214,6 +247,18 @@ op(
             when={"start_dim": 0, "end_dim": -1},
             dtypes=MS,
             source="mindspore.ops.ravel: expand to a 1-D tensor",
+        ),
+        "method_ravel": Form(
+            "{x}.ravel()",
+            when={"start_dim": 0, "end_dim": -1},
+            dtypes=MS,
+            source="mindspore.Tensor.ravel: return a contiguous flattened tensor",
+        ),
+        "mint_ravel": Form(
+            "mint.ravel({x})",
+            when={"start_dim": 0, "end_dim": -1},
+            dtypes=MS,
+            source="mindspore.mint.ravel: expand to a 1-D tensor",
         ),
     },
     tolerance=EXACT,

@@ -70,7 +70,7 @@ def _mindspore_spread(leaf: str) -> Forms:
         f"ops.{leaf}",
         f"{{x}}, {named}",
         keyword=f"input={{x}}, {named}",
-        method="",
+        method="" if "_" in leaf else f"{{x}}.{leaf}({named})",
         default=Form(
             f"ops.{leaf}({{x}}, {{dim}}, keepdims={{keepdim}})",
             when={"correction": 0},
@@ -186,6 +186,13 @@ reduction(
                 when=is_single,
                 dtypes=("float16", "float32"),
                 source="mindspore.Tensor.norm: for details, see mindspore.ops.norm()",
+            ),
+            "primitive": Form(
+                "{self}({x})",
+                setup=("{self} = ops.LpNorm({dim}, {ord}, {keepdim})",),
+                when=lambda call: is_given(call) and call.attr("ord") in (1, 2, 3),
+                dtypes=("float16", "float32"),
+                source="mindspore.ops.LpNorm(axis, p, keep_dims): p-norm of a matrix or vector",
             ),
             "default": Form(
                 "ops.vector_norm({x}, axis={dim}, keepdims={keepdim})",

@@ -126,6 +126,15 @@ op(
                 dtypes=MINDSPORE_FLOATS,
                 source="mindspore.ops.ger: outer product of two one-dimensional tensors",
             ),
+            "method_ger": Form(
+                "{x}.ger({y})", dtypes=MINDSPORE_FLOATS, source=mindspore_method("ger")
+            ),
+            "primitive": Form(
+                "{self}({x}, {y})",
+                setup=("{self} = ops.Ger()",),
+                dtypes=MINDSPORE_FLOATS,
+                source="mindspore.ops.Ger: refer to mindspore.ops.ger for more details",
+            ),
             "composed": Form(
                 "{x}[:, None] * {y}", source="mindspore.ops.outer: outer product of vectors"
             ),
