@@ -62,6 +62,7 @@ _query(
         "function": Form("Tensor(ops.numel({x}), ms.int64)", api="ops.numel"),
         "method": Form(
             "Tensor({x}.numel(), ms.int64)",
+            api="operand_x.numel",
             source="mindspore.Tensor.numel: for details refer to mindspore.ops.numel",
         ),
         "function_size": Form(
@@ -144,6 +145,7 @@ def _kind(name: str, kinds: tuple[str, ...]) -> None:
             "function": Form(f"Tensor(ops.{name}({{x}}), ms.bool_)", api=f"ops.{name}"),
             "method": Form(
                 f"Tensor({{x}}.{name}(), ms.bool_)",
+                api=f"operand_x.{name}",
                 source=f"mindspore.Tensor.{name}: for details refer to mindspore.ops.{name}",
             ),
         },
