@@ -264,6 +264,7 @@ class Bench:
             differences.slope,
             float(flat.sum()) if terms else None,
             float(np.abs(flat).sum()),
+            differences.fine_slope,
         )
 
     def _transposed(self, case: Case, blobs: Mapping[str, Array]) -> dict[str, Floats] | None:

@@ -30,7 +30,8 @@ class Gradients:
     `disturbed` runs the referee again with inputs moved by one unit in the last place of the
     working dtype and is called for suspects only. `is_smooth(name, index)`: whether the loss has
     the same derivative from both sides there, and `slope`: what it is, both by differences in
-    float64 on NumPy; None where they do not tell. `transposed`: where forward mode was asked for,
+    float64 on NumPy; None where they do not tell. `fine_slope`: the same to more digits than
+    float32 has. `transposed`: where forward mode was asked for,
     what reverse mode's gradients amount to along the same directions, and `scale` the sum of the
     absolute terms of that.
     """
@@ -41,6 +42,7 @@ class Gradients:
     slope: Callable[[str, tuple[int, ...]], float | None] = lambda name, index: None
     transposed: float | None = None
     scale: float = 0.0
+    fine_slope: Callable[[str, tuple[int, ...]], float | None] = lambda name, index: None
 
 
 @dataclass(frozen=True)

@@ -69,8 +69,15 @@ def gradients(comparison: Comparison) -> Iterator[Divergence | str]:
             yield f"gradient of {name}: the derivative is not the same from both sides"
             continue
         places = dict.fromkeys((*(one.worst for one in suspects), *_greatest_place(exact)))
+        # Who is only as exact as float32, the suspect or the referee, differences can tell, too.
+        fine = bool(suspects) and dtype == "float64"
         wrong = next(
-            (said for at in places if (said := _contradicted(comparison, name, exact, at))), None
+            (
+                said
+                for at in places
+                if (said := _contradicted(comparison, name, exact, at, is_fine=fine))
+            ),
+            None,
         )
         if wrong is not None:
             yield wrong
@@ -123,17 +130,19 @@ def _greatest_place(exact: Array) -> tuple[tuple[int, ...], ...]:
 
 
 def _contradicted(
-    comparison: Comparison, name: str, exact: Array, at: tuple[int, ...]
+    comparison: Comparison, name: str, exact: Array, at: tuple[int, ...], *, is_fine: bool
 ) -> Divergence | None:
     """PyTorch's own gradient, where differences in float64 say otherwise and its forward values are
-    not in dispute. The modes accused are those that share the fault."""
+    not in dispute. The modes accused are those that share the fault. `is_fine`: a gradient that is
+    only as exact as float32 counts."""
     referee = comparison.gradients
     if referee is None or exact.dtype.kind == "c":
         return None
     value = float(as_float64(exact)[at])
-    slope = _corrected(referee, name, exact, at)
+    slope = _corrected(referee, name, exact, at, is_fine=is_fine)
     if slope is None:
         return None
+    digits = 6 if _is_apart(value, slope) else 12
     outputs = comparison.case.graph.outputs
     if any(is_disputed(comparison, 0, place, one) for place, one in enumerate(outputs)):
         return None
@@ -148,6 +157,7 @@ def _contradicted(
     if not accused:
         return None
     other = referee.transposed
+    right = f"{slope:.{digits}g}"
     return Divergence(
         Kind.GRADIENT_NONFINITE if not np.isfinite(value) else Kind.GRADIENT,
         "torch",
@@ -155,8 +165,8 @@ def _contradicted(
         value=f"gradient of {name}",
         worst=at,
         evidence=(
-            f"{accused[0]}: {given[accused[0]]:.6g}, differences in float64 say {slope:.6g}",
-            f"torch-eager-f64 gives {value:.6g}, so it is no matter of rounding",
+            f"{accused[0]}: {given[accused[0]]:.{digits}g}, differences in float64 say {right}",
+            f"torch-eager-f64 gives {value:.{digits}g}, so it is no matter of rounding",
             *([] if other is None else [f"reverse mode's gradients amount to {other:.6g}"]),
         ),
     )
@@ -168,22 +178,29 @@ def truth(referee: Gradients, name: str, at: tuple[int, ...]) -> Array | None:
     exact = referee.exact.get(name)
     if exact is None or exact.dtype.kind == "c" or len(at) != exact.ndim:
         return exact
-    if _corrected(referee, name, exact, at) is None:
+    if _corrected(referee, name, exact, at, is_fine=True) is None:
         return exact
     places = list(np.ndindex(exact.shape)) if exact.size <= _SHORT else [at]
     right = exact.copy()
     for place in places:
-        slope = _corrected(referee, name, exact, place)
+        slope = _corrected(referee, name, exact, place, is_fine=True)
         if slope is not None:
             right[place] = slope
     return right
 
 
-def _corrected(referee: Gradients, name: str, exact: Array, at: tuple[int, ...]) -> float | None:
+def _corrected(
+    referee: Gradients, name: str, exact: Array, at: tuple[int, ...], *, is_fine: bool
+) -> float | None:
     """What differences say of one element, where that is not what the referee says."""
-    slope = referee.slope(name, at)
-    if slope is None or not _is_apart(float(as_float64(exact)[at]), slope):
+    slope, value = referee.slope(name, at), float(as_float64(exact)[at])
+    if slope is None:
         return None
+    if not _is_apart(value, slope):
+        scale = float(np.abs(as_float64(exact)).max(initial=referee.scale))
+        slope = referee.fine_slope(name, at) if is_fine else None
+        if slope is None or abs(value - slope) <= grade_of(np.asarray(abs(slope) + scale)):
+            return None
     return slope if referee.is_smooth(name, at) else None
 
 

@@ -667,6 +667,42 @@ def test_a_referee_that_differences_contradict_is_accused_itself(gradient: str) 
     assert "differences in float64" in found.reason
 
 
+def test_differences_tell_float64_from_float32() -> None:
+    differences = differences_of(DOUBLE.replace("std=1.0)", "std=1.0) requires_grad"))
+    at = float(differences.values["x"][0, 1])
+    found = differences.fine_slope("x", (0, 1))
+    assert found is not None
+    weight = found / np.exp(at)
+    assert weight == pytest.approx(round(weight * 8) / 8, rel=1e-10)
+
+
+@pytest.mark.parametrize("off", [6e-8, 0.0])
+def test_a_referee_of_float32_grade_accuses_nobody_else(off: float) -> None:
+    text = DOUBLE.replace("std=1.0)", "std=1.0) requires_grad").replace(
+        "  call", "  call\n  gradient reverse"
+    )
+    case, differences = case_of(text), differences_of(text)
+    right = np.array([[differences.fine_slope("x", (i, j)) for j in range(3)] for i in range(2)])
+    wrong = right * (1 + 6e-8)
+    outcomes = right_outcomes(case)
+    for mode in MODES:
+        seen = wrong if mode.startswith("torch") or not off else right
+        outcomes[mode] = replace(outcomes[mode], gradients={"x": answer_of(seen)})
+    gradients = Gradients(
+        {"x": wrong},
+        lambda: ({"x": wrong},),
+        differences.is_smooth,
+        differences.slope,
+        fine_slope=differences.fine_slope,
+    )
+    referee = Referee(case, materialise(case.graph, {}))
+    found = judge(
+        Comparison(case, outcomes, (referee,), lambda framework, node: True, gradients=gradients)
+    )
+    accused = [(one.kind, one.framework) for one in found.divergences]
+    assert accused == ([(Kind.GRADIENT, "torch")] if off else [])
+
+
 def test_a_wrong_tangent_of_one_mode_is_seen() -> None:
     right = differences_of(SQUARED.replace("reverse", "forward")).slope("loss", ())
     assert right is not None
