@@ -13,13 +13,12 @@ documentation lists CPU, or refers to a function that does.
 
 import argparse
 import inspect
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from engine.executors.apis import public_api
-from engine.executors.worker.introspect import platforms
+from engine.executors.worker.introspect import supported
 from engine.ops import OPS
 
 __all__ = ["listing", "main", "reached", "share"]
@@ -108,14 +107,7 @@ def _of_mindspore() -> Iterator[str]:
 
 
 def _lists_cpu(found: object, mindspore: object) -> bool:
-    text = inspect.getdoc(found) or ""
-    said = platforms(text)
-    referred = re.search(r"refer to :(?:func|class):`mindspore\.([\w.]+)`", text)
-    if said is None and referred:
-        value: object = mindspore
-        for part in referred.group(1).split("."):
-            value = getattr(value, part, None)
-        said = platforms(inspect.getdoc(value) or "")
+    said = supported({"mindspore": mindspore}, inspect.getdoc(found) or "")
     return said is not None and "CPU" in said
 
 

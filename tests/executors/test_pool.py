@@ -353,11 +353,16 @@ def test_full_disk_is_said_so(tmp_path: Path) -> None:
 
 # ------------------------------------------------------------------------------ documentation
 def test_documents_tell_platforms_and_signature(pool: Pool) -> None:
-    names = ["mindspore.ops.relu", "mindspore.mint.nn.functional.gelu", "mindspore.ops.nothing"]
+    names = [
+        *("mindspore.ops.relu", "mindspore.mint.nn.functional.gelu", "mindspore.ops.nothing"),
+        "mindspore.Tensor.hsplit",
+    ]
     found = pool.document("mindspore", names)
     assert found["mindspore.ops.relu"].platforms == ("Ascend", "GPU", "CPU")
     assert found["mindspore.mint.nn.functional.gelu"].platforms == ("Ascend",)
     assert not found["mindspore.ops.nothing"].exists
+    # Its own page refers to mindspore.ops.hsplit, and says nothing of platforms.
+    assert found["mindspore.Tensor.hsplit"].platforms == ("Ascend", "GPU", "CPU")
     relu = pool.document("torch", ["torch.relu", "torch.nn.functional.gelu"])
     assert relu["torch.relu"].exists
     assert relu["torch.relu"].platforms is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from engine.executors.processes import Steps, Wait, drive
 from engine.executors.request import settled
 from engine.executors.worker.instrument import instrumented
-from engine.executors.worker.introspect import platforms
+from engine.executors.worker.introspect import platforms, supported
 from engine.executors.worker.protocol import Block, Closed, receive, send
 from engine.executors.worker.summary import summarise
 from engine.ir.graph import Input
@@ -84,6 +85,22 @@ def test_platforms_are_read_from_their_own_line() -> None:
     text = "Does it.\n\nSupported Platforms:\n    ``Ascend`` ``CPU``\n\nExamples:\n    GPU\n"
     assert platforms(text) == ["Ascend", "CPU"]
     assert platforms("Runs on CPU.") is None
+
+
+def test_platforms_of_a_page_that_refers_to_another_are_those_of_the_other() -> None:
+    def other() -> None:
+        """Does it.
+
+        Supported Platforms:
+            ``CPU``
+        """
+
+    names = {"mindspore": SimpleNamespace(ops=SimpleNamespace(other=other))}
+    refers = "For details, please refer to :func:`mindspore.ops.other`.\n"
+    assert supported(names, refers) == ["CPU"]
+    assert supported(names, f"{refers}\nSupported Platforms:\n    ``Ascend``\n") == ["Ascend"]
+    assert supported(names, "Please refer to :func:`mindspore.ops.nothing`.") is None
+    assert supported(names, "In-place version of sin().") is None
 
 
 def test_expanded_and_aliased_inputs_are_settled_before_anyone_sees_them() -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["document", "platforms"]
+__all__ = ["document", "platforms", "supported"]
 
 _MISSING = object()
 
@@ -22,7 +22,7 @@ def _one(namespaces: Mapping[str, Any], name: str) -> dict[str, Any]:
     if found is _MISSING:
         return {"exists": False, "platforms": None, "signature": "", "text": ""}
     text = inspect.getdoc(found) or ""
-    said = platforms(text)
+    said = supported(namespaces, text)
     return {"exists": True, "platforms": said, "signature": _signature(found, text), "text": text}
 
 
@@ -42,6 +42,15 @@ def platforms(text: str) -> list[str] | None:
     if match is None:
         return None
     return re.findall(r"\b(Ascend|GPU|CPU)\b", match.group(1).split("\n\n")[0])
+
+
+def supported(namespaces: Mapping[str, Any], text: str) -> list[str] | None:
+    """The platforms of a docstring, or those of the function that it refers to for details."""
+    said = platforms(text)
+    referred = re.search(r"refer to :(?:func|class|meth):`(mindspore\.[\w.]+)`", text)
+    if said is not None or referred is None:
+        return said
+    return platforms(inspect.getdoc(_resolve(namespaces, referred.group(1))) or "")
 
 
 def _signature(found: Any, text: str) -> str:
