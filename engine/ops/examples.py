@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.errors import ConstraintViolated
-from engine.ir.graph import Attr, Graph, Input, Node
+from engine.ir.graph import Attr, Graph, Input, Node, Region
 from engine.ir.types import Dense, Type
 from engine.ops.families import sample
 from engine.ops.spec import OpCall, OpSpec, call_of
@@ -21,7 +21,8 @@ __all__ = ["Example", "attribute_values", "examples", "further_calls", "plainest
 
 @dataclass(frozen=True)
 class Example:
-    """A legal call. `operands` are names of `inputs`, None for an absent operand."""
+    """A legal call. `operands` are names of `inputs`, None for an absent operand; `regions` are the
+    bodies of a node that has some, `bound` the most turns of them."""
 
     spec: OpSpec
     inputs: tuple[Input, ...]
@@ -29,6 +30,8 @@ class Example:
     attrs: Mapping[str, Attr]
     call: OpCall
     type: Type
+    regions: tuple[Region, ...] = ()
+    bound: int | None = None
 
     def node(self, *, forms: Mapping[str, str] | None = None) -> Node:
         """The call as a node named v0, written in the given form of each framework."""
@@ -40,6 +43,8 @@ class Example:
             self.type,
             attrs=tuple(sorted(self.attrs.items())),
             forms=tuple(sorted((forms or {}).items())),
+            regions=self.regions,
+            bound=self.bound,
         )
         return retype_node(node, types)
 

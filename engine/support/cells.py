@@ -15,6 +15,7 @@ from engine.ops import OPS, OpSpec
 from engine.ops.examples import Example, further_calls, plainest_calls
 from engine.ops.spec import Form
 from engine.ops.typing import ITEM, bind, retype_node
+from engine.support.bodies import NO_BODY, calls_with_bodies
 
 __all__ = ["Cell", "Refusal", "cells", "further", "joined", "refusals"]
 
@@ -107,9 +108,11 @@ class Refusal:
 
 def cells(spec: OpSpec, framework: str) -> Iterator[Cell]:
     """Every form of the row on the framework in every dtype that it holds for."""
-    if "control" in spec.tags:
-        return
     for dtype in spec.dtypes:
+        if "control" in spec.tags:
+            for example in calls_with_bodies(spec, dtype):
+                yield from (Cell(example, framework, one, dtype) for one in spec.forms[framework])
+            continue
         for example, names in plainest_calls(spec, framework, dtype):
             yield from (Cell(example, framework, name, dtype) for name in names)
 
@@ -139,7 +142,7 @@ def refusals(spec: OpSpec, framework: str) -> Iterator[Refusal]:
             reasons = [one.reason for one in spec.limits_of(framework, name, [dtype])]
             reason = "; ".join(reasons) or "the documentation of the form does not have the dtype"
             if "control" in spec.tags:
-                reason = "a body is needed; run by the mutations of control flow"
+                reason = NO_BODY
             yield Refusal(framework, spec.name, name, dtype, reason)
 
 

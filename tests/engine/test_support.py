@@ -6,13 +6,17 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine.errors import BadInput
+from engine.executors.reference import evaluate
 from engine.ir.check import check
 from engine.ir.types import FLOATS
+from engine.ir.values import materialise
 from engine.ops import FRAMEWORKS, OPS
 from engine.ops.typing import check_types
+from engine.support.bodies import NO_BODY
 from engine.support.cells import cells, further, joined, refusals
 from engine.support.page import support_json, support_page
 from engine.support.store import Record, State, Store
@@ -65,6 +69,20 @@ def test_a_gradient_is_asked_for_where_the_call_has_one() -> None:
     assert all(one.requires_grad for one in by_dtype["float32"].case.graph.inputs)
     greater = next(one for one in cells(OPS["gt"], "torch") if one.dtype == "float32")
     assert greater.case.plan.gradient == "none"
+
+
+def test_operators_with_bodies_are_called_with_the_plainest() -> None:
+    with_bodies = [spec for spec in OPS.values() if "control" in spec.tags]
+    for framework in FRAMEWORKS:
+        for spec in with_bodies:
+            several = [one for one in cells(spec, framework) if one.dtype == "float32"]
+            assert [one.form for one in several] == [*spec.forms[framework]], spec.name
+            made = joined(several, gradient=several[0].has_gradient)
+            check(made)
+            check_types(made.graph)
+            with np.errstate(all="ignore"):
+                evaluate(made.graph, materialise(made.graph.inputs))
+    assert {one.reason for spec in with_bodies for one in refusals(spec, "torch")} == {NO_BODY}
 
 
 def test_no_leaf_is_written_by_a_call_whose_gradient_is_asked_for() -> None:
