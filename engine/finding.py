@@ -22,7 +22,7 @@ __all__ = [
     "Weighed",
 ]
 
-SIGNATURE_VERSION = 2
+SIGNATURE_VERSION = 3
 """Raised when the rule that makes signatures changes; old ones keep the version that made them."""
 
 

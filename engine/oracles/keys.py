@@ -28,6 +28,8 @@ _WRAPPED = re.compile(r"\bfake tensors?\b.*: got (\w+)\(['\"](.*)['\"]\)$")
 _RULES = (
     (re.compile(r"0x[0-9a-fA-F]+"), "#"),
     (re.compile(r"(?:/[\w.+-]+)+/?"), "<path>"),
+    # MindSpore names a part of a graph by the numbers and arrows of all that leads to it.
+    (re.compile(r"[^\s:@]*[▸◂✗↻↵↰↱⇊▲▽⎡][^\s:]*|(?<!\w)(?:\d+_){2,}\w*"), "<graph>"),
     # An apostrophe inside a word opens no quotation.
     (re.compile(r"(?<!\w)'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`"), "<name>"),
     (re.compile(r"\b(?:[a-z]+_)?v\d+\b"), "<value>"),
