@@ -259,6 +259,8 @@ def sort(x: Array, *, dim: int, descending: bool) -> object:
     return np.take_along_axis(x, places, axis=dim), places.astype(np.int64)
 
 
+# Documented as well supported, but for float32, which may lose accuracy.
+_SORTED = ("float16", "float32", "int32", "int64")
 _ORDER = "{x}, {dim}, {descending}"
 _ORDER_NAMED = "input={x}, dim={dim}, descending={descending}"
 _DESCENDING: dict[str, tuple[Attr, ...]] = {"descending": (False, True)}
@@ -292,8 +294,7 @@ _scan(
         _ORDER,
         keyword="input_x={x}, axis={dim}, descending={descending}",
         method="",
-        # Documented as well supported, but for float32, which may lose accuracy.
-        dtypes=("float16", "float32", "int32", "int64"),
+        dtypes=_SORTED,
         result=_PLACES,
         default=Form(
             "ops.sort({x})",
@@ -434,7 +435,7 @@ op(
     tags=("scan", "shape-preserving"),
     limits=no_bfloat16(_USUAL),
     torch=torch_calls("torch.msort", inplace=""),
-    mindspore=mindspore_calls("ops.msort", dtypes=_MINDSPORE_USUAL),
+    mindspore=mindspore_calls("ops.msort", dtypes=_SORTED),
 )
 
 
