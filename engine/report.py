@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
@@ -111,7 +111,7 @@ def report(
         symptom=divergence.symptom,
         accused_framework=divergence.framework,
         accused_modes=divergence.modes,
-        accused_op=_accused_op(divergence, small.graph),
+        accused_op=accused_op(divergence, small.graph, places),
         title=title,
         verdict=verdict,
         key=key,
@@ -251,8 +251,11 @@ def _call_name(divergence: Divergence, graph: Graph) -> str:
     return " + ".join(dict.fromkeys(node.op for node in nodes[-3:]))
 
 
-def _accused_op(divergence: Divergence, graph: Graph) -> str:
-    for name in (divergence.node, divergence.value):
+def accused_op(divergence: Divergence, graph: Graph, places: Sequence[Localised]) -> str:
+    """The operator that is accused: the node that the divergence names, else the first whose value
+    is wrong (a gradient may be right for a wrong value), else the last call."""
+    wrong = [place.value for place in places if place.direction == "forward"]
+    for name in (divergence.node, divergence.value, *wrong):
         node = graph.by_name.get(name)
         if node is not None and node.op != "item":
             return node.op

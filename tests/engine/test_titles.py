@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from engine.finding import Localised
 from engine.ir.text import parse_graph
 from engine.oracles.verdict import Divergence, Kind
-from engine.report import title_of
+from engine.report import accused_op, title_of
 
 RELU = """graph g
   input x: float32[2] = [1.0, -1.0]
@@ -45,3 +46,29 @@ def test_a_formula_is_called_by_its_operator_and_a_call_by_its_api(text: str, na
     graph = parse_graph(text)
     divergence = Divergence(Kind.VALUES, "mindspore", ("mindspore-pynative",), value="a")
     assert title_of(divergence, graph) == f"{name}: MindSpore PyNative gave wrong values"
+
+
+LOST = """graph g
+  input x: float32[2] = [1.0, -1.0]
+  a: float32[2] = clone(x)
+  b: float32[2] = sub_(a, x) writes a
+  c: float32[2] = mul(b, x)
+  return c
+"""
+
+
+@pytest.mark.parametrize(
+    ("places", "op"),
+    [
+        ([("backward", "x", "mul"), ("forward", "b", "sub_")], "sub_"),
+        ([("backward", "x", "clone")], "mul"),
+    ],
+)
+def test_a_gradient_of_a_wrong_value_accuses_what_made_the_value(
+    places: list[tuple[str, str, str]], op: str
+) -> None:
+    graph = parse_graph(LOST)
+    modes = ("mindspore-pynative",)
+    divergence = Divergence(Kind.GRADIENT, "mindspore", modes, value="gradient of x")
+    located = [Localised(way, modes[0], value, made, "") for way, value, made in places]
+    assert accused_op(divergence, graph, located) == op
