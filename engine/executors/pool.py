@@ -459,6 +459,8 @@ def _is_spent(worker: Worker, job: Job, answer: Mapping[str, Any]) -> bool:
         or grown > _GROWTH
         or answer["status"] == Status.MEMORY
         or any(not name.endswith("generator") for name in answer["moved"])
+        # An error under ms.grad breaks indexing in the gradients of whatever follows.
+        or (job.mode.framework == "mindspore" and "gradient_failure" in answer)
     )
 
 

@@ -17,10 +17,12 @@ import pytest
 from engine.errors import BadInput
 from engine.executors import pool as pool_module
 from engine.executors.environment import Environment, probe, require_folder
+from engine.executors.lowering import Cotangent
 from engine.executors.outcome import Outcome, Status
 from engine.executors.pool import Pool
 from engine.executors.processes import group_cpu_seconds
-from tests.executors.jobs import X, job
+from engine.ir.case import Plan
+from tests.executors.jobs import X, inputs_of, job
 
 pytestmark = pytest.mark.framework
 Run = Callable[..., Outcome]
@@ -167,6 +169,26 @@ def test_worker_is_replaced_after_its_share_of_cases(
 ) -> None:
     monkeypatch.setitem(pool_module._CASES, "torch", 1)
     assert _pid(run("torch-eager", PID)) != _pid(run("torch-eager", PID))
+
+
+@pytest.mark.mindspore
+def test_a_gradient_that_raises_leaves_nothing_to_the_next_case(run: Run) -> None:
+    source = (
+        "def forward(x):\n    return (x * 2)[1]\n"
+        "def loss(x, c0):\n    %sreturn (forward(x) * c0).sum()\n"
+    )
+    asked = {
+        "inputs": inputs_of(X, x={"requires_grad": True}),
+        "plan": Plan(gradient="reverse"),
+        "cotangents": [Cotangent("c0", 0, (3,), "float32")],
+    }
+    raised = run("mindspore-pynative", source % "raise ValueError(x[1].shape)\n    ", **asked)
+    assert raised.gradient_failure is not None
+    after = run("mindspore-pynative", source % "", **asked)
+    assert after.gradient_failure is None
+    found = after.gradients["x"]
+    assert found is not None
+    assert np.asarray(found.array).tolist() == [[0.0, 0.0, 0.0], [2.0, -2.25, 2.5]]
 
 
 def test_pool_recovers_from_a_killed_zygote(pool: Pool, run: Run) -> None:
