@@ -57,6 +57,10 @@ def gradients(comparison: Comparison) -> Iterator[Divergence | str]:
         for mode in comparison.ok:
             if _is_held(comparison, framework_of(mode), name):
                 continue
+            if viewed := _viewed_otherwise(comparison, mode):
+                framework = framework_of(mode)
+                yield f"gradient of {name}: {framework} does not promise that {viewed} is a view"
+                continue
             answer = comparison.outcomes[mode].gradients.get(name)
             if answer is not None and answer.array is not None:
                 found = _gradient_gap(
@@ -114,6 +118,16 @@ def _is_held(comparison: Comparison, framework: str, name: str) -> bool:
     if name != TANGENT:
         return name in held
     return any(one.requires_grad and one.name in held for one in comparison.case.graph.inputs)
+
+
+def _viewed_otherwise(comparison: Comparison, mode: str) -> str:
+    """An operator of which the framework does not promise a view, where a value of the mode shows
+    that it gave none, or one that the referee did not: its gradient is that of another program."""
+    for place, name in enumerate(comparison.case.graph.outputs):
+        unpromised = comparison.unpromised_views(framework_of(mode), name)
+        if unpromised and is_disputed(comparison, 0, place, name, mode=mode):
+            return unpromised[0]
+    return ""
 
 
 def _least(dtypes: Sequence[str]) -> str:

@@ -215,9 +215,11 @@ def _agrees_outside_torch(gaps: Mapping[str, Gap]) -> bool:
     return any(not found.counts for mode, found in gaps.items() if framework_of(mode) != "torch")
 
 
-def is_disputed(comparison: Comparison, call: int, place: int, name: str) -> bool:
-    """Whether PyTorch in float64 contradicts the NumPy referee."""
-    double = comparison.outcomes.get("torch-eager-f64")
+def is_disputed(
+    comparison: Comparison, call: int, place: int, name: str, *, mode: str = "torch-eager-f64"
+) -> bool:
+    """Whether a mode, PyTorch in float64 if none is named, contradicts the NumPy referee."""
+    double = comparison.outcomes.get(mode)
     if double is None or call >= len(double.calls) or place >= len(double.calls[call].outputs):
         return False
     array = double.calls[call].outputs[place].array
