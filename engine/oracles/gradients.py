@@ -32,6 +32,10 @@ __all__ = ["gradients", "truth"]
 # How far the referee may be from differences, which are right to half of float64's digits.
 _SLOPE_RTOL, _SLOPE_ATOL = 1e-3, 1e-5
 _SHORT = 64
+# A gradient of this part of the greatest one is what float64's rounding left of terms that cancel,
+# as those of the bias of keys do, which softmax does not see. Fewer bits leave so much more of it.
+_NOTHING = 1e-14
+_COARSER = {"float32": 2.0**29, "float16": 2.0**42, "bfloat16": 2.0**45}
 
 
 def gradients(comparison: Comparison) -> Iterator[Divergence | str]:
@@ -64,7 +68,13 @@ def gradients(comparison: Comparison) -> Iterator[Divergence | str]:
             answer = comparison.outcomes[mode].gradients.get(name)
             if answer is not None and answer.array is not None:
                 found = _gradient_gap(
-                    answer.array, dtype, exact, referee.disturbed, name, referee.scale
+                    answer.array,
+                    dtype,
+                    exact,
+                    referee.disturbed,
+                    name,
+                    referee.scale,
+                    _left_of_terms(exact, dtype, referee),
                 )
                 if found is not None:
                     gaps[mode] = found
@@ -233,6 +243,18 @@ def _is_apart(one: float, other: float) -> bool:
     return abs(one - other) > _SLOPE_RTOL * max(abs(one), abs(other)) + _SLOPE_ATOL
 
 
+def _left_of_terms(exact: Array, dtype: str, referee: Gradients) -> float:
+    """How much the working dtype may leave of terms that cancel to nothing; 0 where they do not."""
+    most = _magnitude(exact)
+    greatest = max(_magnitude(one) for one in referee.exact.values() if one is not None)
+    return most * _COARSER.get(dtype, 1.0) if most <= _NOTHING * greatest else 0.0
+
+
+def _magnitude(exact: Array) -> float:
+    values = np.abs(as_float64(exact))
+    return float(values[np.isfinite(values)].max(initial=0.0))
+
+
 def _gradient_gap(
     seen_array: Array,
     dtype: str,
@@ -240,9 +262,10 @@ def _gradient_gap(
     disturbed: Callable[[], tuple[Mapping[str, Array | None], ...]],
     name: str,
     least_scale: float,
+    left: float = 0.0,
 ) -> Gap | None:
     """The gap of a gradient; `dtype` "float64" only where all of the graph is. `least_scale`: of
-    the terms that it is summed of."""
+    the terms that it is summed of, and `left`: what rounding leaves of them where they cancel."""
     seen, exact = as_float64(seen_array), as_float64(exact_array)
     if seen.shape != exact.shape:
         return None
@@ -267,7 +290,7 @@ def _gradient_gap(
             shift[np.isnan(moved) & np.isnan(exact)] = 0
             shift[(nonfinite_classes(moved) != nonfinite_classes(exact))] = np.inf
             floor = np.maximum(floor, np.nan_to_num(shift, nan=0.0, posinf=np.inf))
-        limit = np.maximum(allowed, ACCUMULATING_MARGIN * floor)
+        limit = np.maximum(allowed, np.maximum(ACCUMULATING_MARGIN * floor, CLEARLY * left))
         if dtype == "float64":
             limit = np.minimum(limit, np.maximum(grade, GRADE_MARGIN * floor))
         classes &= ~np.isinf(limit)

@@ -274,6 +274,31 @@ def test_a_gradient_at_a_kink_is_not_compared() -> None:
     assert not gradient_ruling(np.zeros((2, 3), "f4"), np.ones((2, 3)), is_smooth=False).failed
 
 
+@pytest.mark.parametrize(("left", "failed"), [(1e-13, False), (1e-10, True), (0.0, True)])
+def test_a_gradient_of_terms_that_cancel_is_as_coarse_as_they_are(
+    left: float, *, failed: bool
+) -> None:
+    """The bias of keys moves no softmax: float64 leaves 1e-13 of great terms, float32 1e-5."""
+    text = EXP.replace("std=1.0)", "std=1.0) requires_grad").replace(
+        "  call", "  call\n  gradient reverse"
+    )
+    case = case_of(text)
+    outcomes = right_outcomes(case)
+    exact = np.full((2, 3), left)
+    for mode in MODES:
+        outcomes[mode] = replace(outcomes[mode], gradients={"x": answer_of(exact.astype("f4"))})
+    seen = answer_of(np.full((2, 3), 5e-5, "f4"))
+    outcomes["mindspore-pynative"] = replace(outcomes["mindspore-pynative"], gradients={"x": seen})
+    gradients = Gradients(
+        {"x": exact, "other": np.full(3, 2000.0)}, lambda: ({"x": exact},), lambda name, index: True
+    )
+    referee = Referee(case, materialise(case.graph, {}))
+    comparison = Comparison(
+        case, outcomes, (referee,), lambda framework, node: True, gradients=gradients
+    )
+    assert judge(comparison).failed is failed
+
+
 def test_normalised_messages_lose_what_differs_between_runs() -> None:
     one = normalise(
         "TypeError", "\n----\nFor 'MatMul' at /tmp/a/b.py, shape (3, 4) and v17 of 0xff"
