@@ -8,7 +8,7 @@ summed (`engine.executors.request.ones_and_eighths`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +18,7 @@ from engine.executors.outcome import Array
 from engine.executors.reference import evaluate
 from engine.executors.request import ones_and_eighths
 from engine.ir.case import Case
+from engine.ir.graph import Graph
 from engine.ir.types import Dense, is_float
 from engine.ops import OPS
 from engine.oracles.referee import REFUSALS, Floats, as_float64
@@ -53,6 +54,15 @@ class Differences:
             name: array.astype(np.float64) if array.dtype.kind in "fV" else array
             for name, array in self.values.items()
         }
+
+    @cached_property
+    def _graph(self) -> Graph:
+        """The graph, with storage of its own for each input where nothing is written to: a gradient
+        of one input leaves those that lie in the same place alone."""
+        graph = self.case.graph
+        if any(node.writes for node in graph.nodes):
+            return graph
+        return replace(graph, inputs=tuple(replace(one, alias="") for one in graph.inputs))
 
     # ---- is there a derivative?
     def is_smooth(self, name: str, index: Index) -> bool:
@@ -129,7 +139,7 @@ class Differences:
 
     def _loss(self, values: Mapping[str, Array]) -> float:
         try:
-            answers = evaluate(self.case.graph, values, dtype="float64")
+            answers = evaluate(self._graph, values, dtype="float64")
         except REFUSALS:
             return float("nan")
         total = 0.0
@@ -153,7 +163,7 @@ class Differences:
     def _outputs(self, values: Mapping[str, Array]) -> Floats:
         """The outputs in question, flat and one after another; NaN where there are none."""
         try:
-            answers = evaluate(self.case.graph, values, dtype="float64")
+            answers = evaluate(self._graph, values, dtype="float64")
         except REFUSALS:
             return np.full(1, np.nan)
         outputs = self.case.graph.outputs
@@ -167,6 +177,8 @@ class Differences:
         starts = [self._start[one] for one in names]
         if any(one.dtype.kind == "c" for one in starts) or not names:
             return None
+        if any(one.alias and one.name in names for one in self._graph.inputs):
+            return None  # the others in its storage would move with it
         chosen = starts if name == TANGENT else [starts[0][index]]
         if not all(np.isfinite(one).all() for one in chosen):
             return None
