@@ -14,7 +14,7 @@ from engine.errors import BadInput
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "bugs.py"))
 PAGES = SCRIPT["pages"]()
-ALLOWED = {"numpy", "torch", "mindspore", "math", "warnings"}
+ALLOWED = {"numpy", "torch", "mindspore", "copy", "math", "warnings"}
 
 GOOD = """---
 title: torch.f is wrong
