@@ -165,6 +165,7 @@ activation(
         "{x}, {slope}",
         module="nn.LeakyReLU({slope})",
         keyword="input={x}, negative_slope={slope}",
+        inplace="F.leaky_relu_({x}.clone(), {slope})",
         more={
             "default": Form(
                 "F.leaky_relu({x})", when={"slope": 0.01}, source="F.leaky_relu: slope 0.01"
@@ -244,6 +245,7 @@ activation(
         "{x}, {threshold}, {value}",
         module="nn.Threshold({threshold}, {value})",
         keyword="input={x}, threshold={threshold}, value={value}",
+        inplace="F.threshold_({x}.clone(), {threshold}, {value})",
         more={
             "function_torch": Form(
                 "torch.threshold({x}, {threshold}, {value})", source="F.threshold: the same call"
@@ -382,6 +384,7 @@ activation(
         "{x}, {min_val}, {max_val}",
         module="nn.Hardtanh({min_val}, {max_val})",
         keyword="input={x}, min_val={min_val}, max_val={max_val}",
+        inplace="F.hardtanh_({x}.clone(), {min_val}, {max_val})",
         more={
             "default": Form(
                 "F.hardtanh({x})",

@@ -62,6 +62,7 @@ def _compare(
             inplace_bool=inplace_needs_room(
                 Form(
                     f"{{x}}.clone().{leaf}_({{y}}).bool()",
+                    api=f"operand_x.{leaf}_",
                     source=f"torch.Tensor.{leaf}_: in-place version of {leaf}()",
                 )
             ),

@@ -282,7 +282,33 @@ function(
     module="Tanh()",
     tags=("activation",),
 )
-# PyTorch has no derivative of asinh_, acosh_ and atanh_: "not implemented", says derivatives.yaml.
+
+
+def _without_derivative(leaf: str, alias: str) -> dict[str, str | Form]:
+    """In-place forms of asinh, acosh and atanh, as derivatives.yaml says of these alone."""
+    missing = f"the derivative for '{leaf}_' is not implemented"
+    return {
+        "inplace": Form(
+            f"{{x}}.clone().{leaf}_()",
+            dtypes=FLOATS,
+            source=f"torch.Tensor.{leaf}_: in-place version of {leaf}()",
+            no_gradient=missing,
+        ),
+        "inplace_function": Form(
+            f"torch.{leaf}_({{x}}.clone())",
+            dtypes=FLOATS,
+            source=f"torch.{leaf}_: in-place version of torch.{leaf}()",
+            no_gradient=missing,
+        ),
+        "inplace_alias": Form(
+            f"{{x}}.clone().{alias}_()",
+            dtypes=FLOATS,
+            source=f"torch.Tensor.{alias}_: in-place version of {alias}()",
+            no_gradient=missing,
+        ),
+    }
+
+
 function(
     "asinh",
     np.arcsinh,
@@ -290,6 +316,7 @@ function(
     torch_aliases=("torch.arcsinh",),
     mindspore_aliases=("ops.arcsinh",),
     inplace="",
+    torch=_without_derivative("asinh", "arcsinh"),
 )
 function(
     "acosh",
@@ -299,6 +326,7 @@ function(
     torch_aliases=("torch.arccosh",),
     mindspore_aliases=("ops.arccosh",),
     inplace="",
+    torch=_without_derivative("acosh", "arccosh"),
 )
 function(
     "atanh",
@@ -308,6 +336,7 @@ function(
     torch_aliases=("torch.arctanh",),
     mindspore_aliases=("ops.arctanh",),
     inplace="",
+    torch=_without_derivative("atanh", "arctanh"),
 )
 function("deg2rad", np.deg2rad, domain=(-180.0, 180.0), primitive=False, parameter="x")
 function("rad2deg", np.rad2deg, domain=(-3.0, 3.0), primitive=False, parameter="x")
@@ -332,6 +361,13 @@ function(
     domain=(-0.9, 0.9),
     mint=("mint.erfinv",),
     torch_aliases=("torch.special.erfinv",),
+    mindspore={
+        "inplace": Form(
+            "{x}.copy().erfinv_()",
+            dtypes=MINDSPORE_FLOATS,
+            source="mindspore.Tensor.erfinv_: in-place version of erfinv()",
+        )
+    },
 )
 function(
     "lgamma",

@@ -183,6 +183,11 @@ function(
         "operator": Form(
             "~{x}", dtypes=("bool",), source="torch.bitwise_not: for bool, the logical not"
         ),
+        "inplace": Form(
+            "{x}.clone().logical_not_()",
+            dtypes=("bool",),
+            source="torch.Tensor.logical_not_: in-place version of logical_not()",
+        ),
         "inplace_bool": Form(
             "{x}.clone().logical_not_().bool()",
             source="torch.Tensor.logical_not_: in-place version of logical_not()",

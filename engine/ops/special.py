@@ -136,7 +136,12 @@ def _two(
         tolerance=TRANSCENDENTAL,
         differentiable=differentiable,
         torch=torch_calls(
-            torch, _XY, method="auto" if method else "", keyword="", inplace="", aliases=aliases
+            torch,
+            _XY,
+            method="auto" if method else "",
+            keyword="",
+            inplace="auto" if method else "",
+            aliases=aliases,
         ),
         mindspore=mindspore_calls(
             f"ops.{name}",
