@@ -208,7 +208,7 @@ op(
 def castable(x: Array, *, to_dtype: str) -> object:
     """Complex numbers stay complex, floats are no integers, and only bool becomes bool."""
     name = x.dtype.name
-    order = [("bool",), INTEGERS, FLOATS, COMPLEX]
+    order = [("bool",), INTEGERS, FLOATS, (*COMPLEX, "complex128")]
     kinds = [next(at for at, kind in enumerate(order) if one in kind) for one in (name, to_dtype)]
     return np.asarray(kinds[0] <= kinds[1])
 

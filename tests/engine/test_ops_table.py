@@ -191,3 +191,13 @@ def test_limits_name_forms_and_dtypes_of_the_row(spec: OpSpec) -> None:
 def test_names_are_those_of_values_and_files(spec: OpSpec) -> None:
     assert re.fullmatch(r"[a-z][a-z0-9_]*", spec.name)
     assert all(re.fullmatch(r"[a-z_]+", tag.replace("-", "_")) for tag in spec.tags)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "float32", "float64", "complex64", "complex128"]
+)
+def test_can_cast_answers_for_the_dtypes_of_the_referee_too(dtype: str) -> None:
+    answer = OPS["can_cast"].reference(np.zeros(1, dtype), to_dtype="complex64")
+    assert answer == np.True_
+    into_bool = OPS["can_cast"].reference(np.zeros(1, dtype), to_dtype="bool")
+    assert into_bool == np.bool_(dtype == "bool")
