@@ -62,6 +62,7 @@ def _support(given: argparse.Namespace) -> int:
             if digests.get(one.name) == one.digest
         ]
         number = Counter(framework for framework, *_ in digests)
+        given.page.mkdir(parents=True, exist_ok=True)
         (given.page / "support.md").write_text(support_page(records, number))
         text = json.dumps(support_json(records, number), indent=1, ensure_ascii=False)
         (given.page / "support.json").write_text(f"{text}\n")
