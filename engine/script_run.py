@@ -146,7 +146,10 @@ def run_script(
     ending, reason = _ending(process.returncode, said, told)
     if not is_done:
         ending, reason = Ending.NOT_RUN, f"not finished after {deadline:.0f} s"
-    output = (said + told)[-_TAIL:]
+    output = said + told
+    if len(output) > _TAIL:
+        end = output[-_TAIL:]
+        output = end.partition("\n")[2] or end
     return ScriptRun(ending, process.returncode, output, reason, seconds, isolation)
 
 

@@ -108,6 +108,8 @@ def _lines(found: Sequence[Page]) -> Iterator[str]:
         f" {plain} in plain programs, with ordinary dtypes and values. What fails alike for one"
         " reason is one page. `make bugs` runs all scripts again and says which still fail, on any"
         " interpreter: `.venv/bin/python scripts/bugs.py --run --python PATH`."
+        " Ten reports, drafted by the product from findings of its own, lie in `drafts/`; whoever"
+        " files one searches the tracker first."
     )
     for title, field in (
         ("framework", "framework"),

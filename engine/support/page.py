@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -11,6 +12,9 @@ from engine.support.cells import refusals
 from engine.support.store import Record, State
 
 __all__ = ["support_json", "support_page"]
+
+# Folders of a machine before the name of a file.
+_FOLDERS = re.compile(r"(?<![\w.:/])/(?:[\w.+@-]+/)+(?=[\w.+@-])")
 
 _MEANINGS = {
     State.WORKS: "answers, with its gradient where it has one, as float64 says",
@@ -42,7 +46,7 @@ def support_json(records: Iterable[Record], cells: Mapping[str, int]) -> dict[st
                 "dtype": one.dtype,
                 "mode": one.mode,
                 "state": one.state.value,
-                "text": one.text,
+                "text": _FOLDERS.sub(".../", one.text),
                 "finding": one.finding,
             }
             for one in records

@@ -616,3 +616,9 @@ def test_eager_mode_is_printed_beside_a_compiled_answer() -> None:
     assert "eager = " not in script_of(PLAIN, Kind.VALUES, mode="torch-eager", worst=(0, 1))
     writes = PLAIN.replace("exp(x)", "exp_(x) writes x")
     assert "eager = " not in script_of(writes, Kind.VALUES, mode="torch-inductor", worst=(0, 1))
+
+
+def test_of_a_long_output_whole_lines_are_kept() -> None:
+    run = run_script("for at in range(3000):\n    print('line', at)\nassert False\n")
+    assert run.output.splitlines()[0].startswith("line ")
+    assert "AssertionError" in run.output

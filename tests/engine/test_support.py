@@ -170,10 +170,12 @@ def test_the_page_counts_and_says_what_lacks() -> None:
 
 
 def test_the_json_lists_every_cell_that_does_not_work() -> None:
-    wrong = replace(RECORD, mode="torch-aot", state=State.DIFFERS, text="said so", finding="one")
+    said = "not captured: /home/me/env/lib/torch/_compile.py, 1/2 of it"
+    wrong = replace(RECORD, mode="torch-aot", state=State.DIFFERS, text=said, finding="one")
     found = json.loads(json.dumps(support_json([RECORD, wrong], {"torch": 3})))
     assert found["versions"] == {"torch": "2.13.0"}
     assert found["cells"] == {"torch": 3}
     assert found["counts"]["relu"]["torch-eager"] == {"works": 1}
     assert [(one["mode"], one["finding"]) for one in found["lacking"]] == [("torch-aot", "one")]
+    assert found["lacking"][0]["text"] == "not captured: .../_compile.py, 1/2 of it"
     assert {"while", "for"} <= {one["op"] for one in found["not run"]}
