@@ -1,0 +1,23 @@
+"""next + mul_scalar: MindSpore Graph mode raised where another mode answers."""
+
+import numpy as np
+import mindspore as ms
+from mindspore import Tensor, ops
+
+x = Tensor(np.full((1,), 1, np.float32), ms.float32)
+
+def forward(x):
+    a = next(iter((x, x)))
+    b = ops.mul(a, 1.5)
+    return b
+
+print("mindspore", ms.__version__)
+
+print("mindspore-pynative:", forward(x))
+
+try:
+    print(ms.jit(forward, capture_mode="ast", fullgraph=True)(x))
+except Exception as error:
+    raise AssertionError("mindspore-graph raises") from error
+
+print("no difference")

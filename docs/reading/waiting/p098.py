@@ -1,0 +1,22 @@
+"""mindspore.ops.full: MindSpore PyNative and MindSpore Graph mode gave wrong values."""
+
+import numpy as np
+import mindspore as ms
+from mindspore import Tensor, ops
+
+x = Tensor(np.full((1,), 1, np.float32), ms.float32)
+
+def forward(x):
+    a = ops.full(x.shape, 1.5)
+    return a
+
+print("mindspore", ms.__version__)
+
+got = forward(x)
+got = got.asnumpy().astype(np.float64)
+expected = np.array([1.5])  # the same computation in float64
+print("got:     ", got)
+print("expected:", expected)
+np.testing.assert_allclose(got, expected, rtol=1.3e-06, atol=1e-05)
+
+print("no difference")

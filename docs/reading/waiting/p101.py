@@ -1,0 +1,24 @@
+"""next + linear: MindSpore Graph mode raised where another mode answers."""
+
+import numpy as np
+import mindspore as ms
+from mindspore import Tensor, mint
+
+x = Tensor(np.full((1,), 1, np.float32), ms.float32)
+y = Tensor(np.full((1, 1), 1, np.float32), ms.float32)
+
+def forward(x, y):
+    a = next(iter((x, x)))
+    b = mint.nn.functional.linear(a, y, None)
+    return b
+
+print("mindspore", ms.__version__)
+
+print("mindspore-pynative:", forward(x, y))
+
+try:
+    print(ms.jit(forward, capture_mode="ast", fullgraph=True)(x, y))
+except Exception as error:
+    raise AssertionError("mindspore-graph raises") from error
+
+print("no difference")
