@@ -102,7 +102,7 @@ def with_size(name: str, count: int) -> Mapping[str, str | Form]:
     return {
         f"primitive_{norm}": Form(
             "{self}({x})",
-            setup=(f'{{self}} = ops.FFTWithSize({count}, {inverse}, {real}, "{norm}")',),
+            setup=(f'{{self}} = ops.FFTWithSize({count}, {inverse}, {real}, norm="{norm}")',),
             when={"n": None, "dim": last, "norm": norm},
             dtypes=None if real and not inverse else COMPLEX,
             source=f"mindspore.ops.FFTWithSize: signal_ndim={count}, inverse={inverse},"

@@ -23,8 +23,26 @@ class Reading:
     sentence: str
 
 
+_FORWARD = Reading(None, "backward", 'Default is ``"backward"`` (no normalization)')
+_BACKWARD = Reading(None, "backward", 'Default is ``"backward"`` (normalize by ``1/n``)')
+_MINDSPORE = Reading(None, "backward", 'Default: ``None`` that means ``"backward"``')
+_TRANSFORMS = ("fft", "rfft", "hfft")
+_AXES = ("", "2", "n")
 _LINEAR = Reading(None, False, "For modes that use :attr:`align_corners`, ``None``")
 READINGS = {
+    **{
+        (f"torch.fft.{start}{name}{axes}", "norm"): reading
+        for start, reading in (("", _FORWARD), ("i", _BACKWARD))
+        for name in _TRANSFORMS
+        for axes in _AXES
+    },
+    **{
+        (f"mindspore.{place}{start}{name}{axes}", "norm"): _MINDSPORE
+        for place in ("ops.", "mint.fft.")
+        for start in ("", "i")
+        for name in _TRANSFORMS
+        for axes in _AXES
+    },
     ("torch.nn.functional.interpolate", "align_corners"): _LINEAR,
     ("torch.nn.functional.pad", "value"): Reading(None, 0, "Default: ``0``"),
     ("torch.topk", "dim"): Reading(

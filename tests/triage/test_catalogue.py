@@ -28,8 +28,12 @@ VALUES = "interface.insertion.probe.values"
 
 
 def shown(client: Client, path: str, **query: Any) -> list[str]:
-    """Names of the rows on the page."""
-    rows = client.get(path, {"size": "500", **query}).context["page"].object_list
+    """Names of the rows on all pages."""
+    first = client.get(path, {"size": "500", **query}).context["page"]
+    rows = list(first.object_list)
+    for number in range(2, first.paginator.num_pages + 1):
+        asked = {"size": "500", **query, "page": str(number)}
+        rows += client.get(path, asked).context["page"].object_list
     return [(row.mutator if path == MUTATIONS else row.spec).name for row in rows]
 
 
