@@ -25,7 +25,7 @@ from engine.executors.outcome import Outcome, Status
 from engine.executors.pool import Pool
 from engine.ir.digest import digest
 from engine.ir.graph import Graph
-from engine.ir.types import Dense
+from engine.ir.types import Dense, is_float
 from engine.options import address_space
 from engine.seeds import SEEDS, load_seed
 from engine.seeds.agreement import (
@@ -98,7 +98,7 @@ def floating(graph: Graph) -> list[str]:
     return [
         node.name
         for node in graph.nodes
-        if isinstance(node.type, Dense) and node.type.dtype.startswith(("float", "bfloat"))
+        if isinstance(node.type, Dense) and is_float(node.type.dtype)
     ]
 
 
