@@ -317,6 +317,7 @@ class Campaign:
             mutant.case,
             changed,
             candidate.site,
+            self.bench.pool,
             limit=self.options.window,
             modes=self.options.modes,
         )

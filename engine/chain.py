@@ -10,14 +10,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import numpy as np
+
 from engine.errors import ConstraintViolated, EngineError
 from engine.executors.lowering import has_form
 from engine.executors.modes import MODES
 from engine.executors.outcome import Answer, Array, Outcome, Status
 from engine.executors.pool import Pool
 from engine.finding import Step
-from engine.ir.case import Case, Plan
-from engine.ir.graph import Graph, StoredBlob
+from engine.ir.case import Call, Case, Plan
+from engine.ir.digest import blob_digest
+from engine.ir.graph import Graph, Input, StoredBlob
+from engine.ir.types import Dense
 from engine.ir.window import alias_root, closure, cut, neighbourhood
 from engine.mutators.spec import Site
 from engine.ops.spec import FRAMEWORKS
@@ -100,11 +104,20 @@ class Chain:
         return Chain(case, _arrays(facts), facts, lineage, steps, self.blobs, flow)
 
     def windowed(
-        self, case: Case, changed: tuple[str, ...], site: Site, *, limit: int, modes: Sequence[str]
+        self,
+        case: Case,
+        changed: tuple[str, ...],
+        site: Site,
+        pool: Pool,
+        *,
+        limit: int,
+        modes: Sequence[str],
     ) -> tuple[Case, dict[str, Array], Graph]:
         """The window round a mutation, the same place in the parent, and the blobs of both.
 
-        `limit`: about how many nodes; `modes`: those that it will run in.
+        `limit`: about how many nodes; `modes`: those that it will run in. What later calls with
+        other inputs feed the window is recorded by `pool`. `ConstraintViolated` where there is no
+        window.
         """
         graph, parent = case.graph, self.case.graph
         centre = changed or tuple(
@@ -115,13 +128,16 @@ class Chain:
         if not centre:
             raise ConstraintViolated("the mutation touches no node")
         dirty = stale(parent, graph, changed)
-        limit = max(limit, len(centre) + _CONTEXT)
-        names = closed(graph, centre, dirty, limit=limit, fits=_writable(graph, modes))
-        if any(call.inputs for call in case.plan.calls):
-            # A second call with other inputs only makes sense for the whole model.
-            names = tuple(node.name for node in graph.nodes)
-        window, blobs = cut(case, names, self.values)
-        window = replace(window, plan=_window_plan(case, window.graph))
+        fits = _writable(graph, modes)
+        for middle in (centre, (*changed, *_readers_of_later_inputs(case))):
+            room = max(limit, len(middle) + _CONTEXT)
+            names = closed(graph, middle, dirty, limit=room, fits=fits) if middle else ()
+            found = self._window(case, names, pool) if names else None
+            if found is not None:
+                break
+        else:
+            raise ConstraintViolated("a later call changes nothing that enters the window")
+        window, blobs = found
         around = neighbourhood(
             parent,
             [one for one in (*names, *site.nodes) if one in parent.by_name],
@@ -133,10 +149,62 @@ class Chain:
         stored = self._stored(window.graph) | self._stored(before.graph)
         return window, {**stored, **entering, **blobs}, before.graph
 
+    def _window(
+        self, case: Case, names: tuple[str, ...], pool: Pool
+    ) -> tuple[Case, dict[str, Array]] | None:
+        """A window and its blobs; None where a later call of the plan changes nothing in it.
+
+        Other inputs of the model are other values at the window's edges, recorded in eager mode.
+        """
+        window, blobs = cut(case, names, self.values)
+        graph = window.graph
+        calls: list[Call] = []
+        for call in case.plan.calls:
+            given = self._entering(case, call, graph, blobs, pool) if call.inputs else ()
+            if call.inputs and not given:
+                return None
+            calls.append(Call(given))
+        return replace(window, plan=replace(_window_plan(case, graph), calls=tuple(calls))), blobs
+
+    def _entering(
+        self, case: Case, call: Call, window: Graph, blobs: dict[str, Array], pool: Pool
+    ) -> tuple[Input, ...]:
+        """What a later call feeds a window otherwise than the first one does."""
+        replaced = {one.name: one for one in call.inputs}
+        inner = {one.name for one in window.inputs if one.name in case.graph.by_name}
+        facts = _recorded_call(case, call, self.blobs, pool) if inner else {}
+        given = (
+            _fed(one, facts[one.name], blobs) if one.name in inner else replaced.get(one.name, one)
+            for one in window.inputs
+        )
+        return tuple(one for one in given if one != window.input_by_name[one.name])
+
     def _stored(self, graph: Graph) -> dict[str, Array]:
         """The blobs of the seed that a graph's inputs refer to."""
         digests = (one.init.digest for one in graph.inputs if isinstance(one.init, StoredBlob))
         return {digest: self.blobs[digest] for digest in digests if digest in self.blobs}
+
+
+def _readers_of_later_inputs(case: Case) -> tuple[str, ...]:
+    replaced = {one.name for call in case.plan.calls for one in call.inputs}
+    return tuple(node.name for node in case.graph.nodes if replaced.intersection(node.uses))
+
+
+def _recorded_call(
+    case: Case, call: Call, blobs: Mapping[str, Array], pool: Pool
+) -> Mapping[str, Answer]:
+    try:
+        return _recorded(replace(case, plan=Plan(calls=(call,))), blobs, pool)
+    except IllegalMutant as error:
+        raise ConstraintViolated(f"a later call: {error}") from error
+
+
+def _fed(given: Input, recorded: Answer, blobs: dict[str, Array]) -> Input:
+    """An input of a window with what a later call feeds it."""
+    array = np.asarray(recorded.array, order="C")
+    digest = blob_digest(array)
+    blobs[digest] = array
+    return replace(given, type=Dense(recorded.dtype, recorded.shape), init=StoredBlob(digest))
 
 
 def _recorded(case: Case, blobs: Mapping[str, Array], pool: Pool) -> Mapping[str, Answer]:

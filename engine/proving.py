@@ -133,7 +133,7 @@ def _proof_of(row: Mutator, variant: str, seed: str, chain: Chain, bench: Bench)
     for draw, site, mutant in _drawn(row, variant, seed, chain):
         try:
             window, blobs, _ = chain.windowed(
-                mutant.case, mutant.changed, site, limit=_WINDOW, modes=MODES
+                mutant.case, mutant.changed, site, bench.pool, limit=_WINDOW, modes=MODES
             )
         except ConstraintViolated:
             continue

@@ -94,7 +94,7 @@ class Experiment:
             drawing = Candidates(chain.case, chain.facts)
             leaks: list[tuple[Row, _Drawn]] = []
             for number in numbers:
-                drawn = self._draw(chain, drawing, number)
+                drawn = self._draw(chain, drawing, number, pool)
                 row = self._kept(self._row(number, seed, drawn, pool))
                 yield row
                 if not row.broken and row.is_raised and not row.findings:
@@ -110,7 +110,7 @@ class Experiment:
         return row
 
     # ------------------------------------------------------------------------------- drawing
-    def _draw(self, chain: Chain, drawing: Candidates, number: int) -> _Drawn:
+    def _draw(self, chain: Chain, drawing: Candidates, number: int, pool: Pool) -> _Drawn:
         """The first draw of this number that gives a mutant at all."""
         rng = np.random.default_rng([self.random_seed, number])
         redrawn: Counter[str] = Counter()
@@ -135,6 +135,7 @@ class Experiment:
                     proposal.mutant.case,
                     _in_doubt(proposal, chain.case.graph),
                     candidate.site,
+                    pool,
                     limit=_WINDOW,
                     modes=MODES,
                 )

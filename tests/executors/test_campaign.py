@@ -15,6 +15,9 @@ from engine.errors import BadInput
 from engine.events import CampaignFinished, CampaignStarted, RoundFinished
 from engine.executors.outcome import Status
 from engine.executors.pool import Pool
+from engine.ir.types import Dense
+from engine.mutators import MUTATORS
+from engine.mutators.apply import apply
 from engine.options import Options
 from engine.seeds import load_seed
 from engine.steps import restored
@@ -84,6 +87,27 @@ def test_values_kept_over_mutations_are_those_of_a_fresh_run(
         # A cone is fed with contiguous copies, for which a product may be summed in another order.
         before, after = (one.astype(np.float64) for one in (chain.values[name], array))
         np.testing.assert_allclose(before, after, rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize(("kind", "is_at_the_start"), [("batch", False), ("layout", True)])
+def test_a_second_call_with_other_inputs_needs_no_more_than_a_window(
+    pool: Pool, kind: str, *, is_at_the_start: bool
+) -> None:
+    chain = Chain.profiled(load_seed(OPTIONS.seed), (), pool)
+    row = MUTATORS["subgraph.update.plan.second_call"]
+    site = list(row.sites(chain.case))[40]
+    mutant = apply(chain.case, row, kind, site, np.random.default_rng(0), facts=chain.facts)
+    window, blobs, _ = chain.windowed(mutant.case, (), site, pool, limit=12, modes=OPTIONS.modes)
+    # A layout is lost at the first kernel, so there the window lies where the input is read.
+    assert ("x" in window.graph.input_by_name) == is_at_the_start
+    assert len(window.graph.nodes) <= 12
+    given = window.plan.calls[1].inputs
+    assert given
+    if kind == "batch":
+        assert {one.type.extents[0] for one in given if isinstance(one.type, Dense)} == {3}
+    outcome = pool.run(window, "torch-eager", blobs=blobs)
+    assert outcome.status is Status.OK
+    assert len(outcome.calls) == 2
 
 
 def kept(rounds: list[RoundFinished]) -> dict[str, str]:
