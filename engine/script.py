@@ -170,7 +170,7 @@ class _Writer:
         match kind:
             case Kind.DIED:
                 return [*before, *self._death(call)]
-            case Kind.RAISES | Kind.DOCUMENTED | Kind.INTERNAL:
+            case Kind.RAISES | Kind.DOCUMENTED | Kind.IN_FORM | Kind.INTERNAL:
                 return self._raise(before, call)
             case Kind.INPUT_CHANGED | Kind.WRITE_LOST if (
                 self.divergence.value in self.case.graph.input_by_name

@@ -37,6 +37,7 @@ _WORDS: Mapping[Kind, str] = {
     Kind.INPUT_CHANGED: "input modified",
     Kind.RAISES: "error",
     Kind.DOCUMENTED: "error",
+    Kind.IN_FORM: "error",
 }
 
 

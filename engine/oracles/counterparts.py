@@ -46,7 +46,7 @@ def _raises(
     comparison: Comparison, counterpart: Counterpart, framework: str, answered: list[str]
 ) -> Iterator[Divergence | str]:
     """Every mode raises in this form and answers in another. PyTorch's eager mode decides what is a
-    legal program, so it is not accused here."""
+    legal program, so it is accused of a call alone."""
     raised = [
         mode
         for mode in comparison.modes_of(framework)
@@ -57,11 +57,12 @@ def _raises(
     failure = comparison.outcomes[raised[0]].failure
     assert failure is not None, f"{raised[0]} raised without a failure"
     said = f"{framework} raises in every mode, but answers {counterpart.words}"
-    if framework == "torch" or any(one in failure.message for one in _MISSING_KERNEL):
+    is_illegal = framework == "torch" and not comparison.is_lone_call
+    if is_illegal or any(one in failure.message for one in _MISSING_KERNEL):
         yield said
         return
     yield Divergence(
-        Kind.DOCUMENTED,
+        Kind.IN_FORM,
         framework,
         tuple(raised),
         node=failure.node,

@@ -156,7 +156,8 @@ def _everywhere(
 ) -> Iterator[Divergence | str]:
     failure = _failure(comparison.outcomes[raised[0]])
     if framework == "torch":
-        yield f"torch raises in every mode: {normalise(failure.type, failure.message)}"
+        said = f"torch raises in every mode: {normalise(failure.type, failure.message)}"
+        yield Doubt(said, framework=framework) if comparison.is_lone_call else said
         return
     nodes = _suspects(comparison, failure)
     others = [mode for mode in comparison.ok if framework_of(mode) != framework]

@@ -50,6 +50,7 @@ _WORST_FIRST = (
     Kind.GRADIENT,
     Kind.GRADIENT_RAISES,
     Kind.DOCUMENTED,
+    Kind.IN_FORM,
     Kind.MOVED,
     Kind.LAYOUT,
 )
@@ -159,6 +160,7 @@ PHRASES = {
     Kind.INTERNAL: "failed an internal assertion",
     Kind.RAISES: "raised where another mode answers",
     Kind.DOCUMENTED: "raised although the documentation lists CPU",
+    Kind.IN_FORM: "raised where another form of the call answers",
     Kind.STRUCTURE: "returned another structure",
     Kind.DTYPE: "returned another dtype",
     Kind.SHAPE: "returned another shape",

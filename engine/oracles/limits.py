@@ -117,7 +117,7 @@ LIMITS: tuple[KnownLimit, ...] = (
     KnownLimit(
         name="mindspore: in-place operations may raise in graph mode on CPU",
         framework="mindspore",
-        kinds=(Kind.RAISES, Kind.DOCUMENTED, Kind.GRADIENT_RAISES),
+        kinds=(Kind.RAISES, Kind.DOCUMENTED, Kind.IN_FORM, Kind.GRADIENT_RAISES),
         modes=_GRAPH_MODE,
         says=_NO_IN_PLACE,
         source="mindspore.Tensor, Note",

@@ -27,6 +27,7 @@ class Kind(StrEnum):
     INTERNAL = "internal error"
     RAISES = "raises in one mode"
     DOCUMENTED = "raises though documented"
+    IN_FORM = "raises in one form"
     STRUCTURE = "return structure"
     DTYPE = "dtype"
     SHAPE = "shape"
@@ -50,6 +51,7 @@ class Kind(StrEnum):
             Kind.INTERNAL,
             Kind.RAISES,
             Kind.DOCUMENTED,
+            Kind.IN_FORM,
             Kind.GRADIENT_RAISES,
         ):
             return Symptom.CRASH

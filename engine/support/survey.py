@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.executors.outcome import Failure, Outcome, Status
+from engine.finding import Symptom
 from engine.oracles.comparison import BASELINE
 from engine.oracles.crash import declines
 from engine.oracles.judge import describe
@@ -254,8 +255,8 @@ def _state_of(divergence: Divergence, trial: Trial) -> State:
     ]
     if set(divergence.modes) < set(siblings):
         return State.DIFFERS
-    raised = (Kind.DIED, Kind.HANG, Kind.INTERNAL, Kind.RAISES, Kind.DOCUMENTED)
-    return State.RAISES if divergence.kind in (*raised, Kind.GRADIENT_RAISES) else State.WRONG
+    is_raised = divergence.kind.symptom is Symptom.CRASH
+    return State.RAISES if is_raised else State.WRONG
 
 
 def _backward(cell: Cell, outcome: Outcome, own: Sequence[Divergence]) -> bool | None:

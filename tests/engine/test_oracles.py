@@ -1132,7 +1132,23 @@ def test_a_form_that_raises_where_another_answers_is_a_crash(message: str, *, fa
     case = case_of()
     raised = {mode: raising(mode, message) for mode in MODES[2:]}
     verdict = doubted(case, raised, case)
-    assert [one.kind for one in verdict.divergences] == [Kind.DOCUMENTED] * failed
+    assert [one.kind for one in verdict.divergences] == [Kind.IN_FORM] * failed
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_pytorch_is_accused_of_refusing_a_form_of_a_call_alone(*, alone: bool) -> None:
+    text = EXP if alone else EXP.replace("  return v0", "  v1: float32[2,3] = abs(v0)\n  return v1")
+    case = case_of(text)
+    outcomes = right_outcomes(case)
+    raised = {mode: raising(mode, "bad argument") for mode in MODES[:2]}
+    referee = Referee(case, materialise(case.graph, {}))
+    counterpart = Counterpart(
+        "in its plainest form", case, {mode: outcomes[mode] for mode in MODES[:2]}, referee, True
+    )
+    comparison = Comparison(case, outcomes | raised, (referee,), lambda framework, node: None)
+    assert judge(comparison).doubted == ({"torch"} if alone else set())
+    verdict = judge(replace(comparison, counterparts=(counterpart,)))
+    assert [one.kind for one in verdict.divergences] == [Kind.IN_FORM] * alone
 
 
 def test_the_program_before_a_preserving_mutation_testifies_only_to_the_same_question() -> None:

@@ -71,12 +71,18 @@ class Planted:
 
 
 EAGER, AOT, PYNATIVE = ("torch-eager",), ("torch-aot",), ("mindspore-pynative",)
+# PyTorch is accused of what it refuses in every mode where the program is one call.
+ALONE_IN_ITS_PROGRAM = (
+    ("  v0: float32[2,3] = tanh(x)\n  v1: float32[2,3] = abs(v0)\n", ""),
+    ("  v3: float32[2,3] = abs(v2)\n  v4: float32[2,3] = add(v3, v0)\n", ""),
+)
 FAULTS = (
     Planted(Kind.DIED, "torch", "sin(v1)", EAGER + AOT),
     Planted(Kind.HANG, "torch", "sinh(v1)", EAGER),
     Planted(Kind.INTERNAL, "torch", "cos(v1)", EAGER),
     Planted(Kind.RAISES, "torch", "tan(v1)", AOT),
     Planted(Kind.DOCUMENTED, "mindspore", "exp(v1)", PYNATIVE),
+    Planted(Kind.IN_FORM, "torch", "log(x)", EAGER, "v2", ALONE_IN_ITS_PROGRAM),
     Planted(
         Kind.STRUCTURE,
         "torch",

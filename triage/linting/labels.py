@@ -23,7 +23,10 @@ _SILENT = (
     *(Kind.VALUES, Kind.NONFINITE, Kind.GRADIENT, Kind.GRADIENT_NONFINITE, Kind.WRITE_LOST),
     *(Kind.DTYPE, Kind.SHAPE, Kind.INPUT_CHANGED, Kind.SECOND_CALL, Kind.LAYOUT),
 )
-_RAISING = (Kind.RAISES, Kind.INTERNAL, Kind.GRADIENT_RAISES, Kind.DOCUMENTED)
+_RAISING = (
+    *(Kind.RAISES, Kind.INTERNAL, Kind.GRADIENT_RAISES),
+    *(Kind.DOCUMENTED, Kind.IN_FORM),
+)
 
 
 @dataclass(frozen=True)
