@@ -28,7 +28,8 @@ __all__ = [
 NO_DIFFERENCE = "no difference"  # what a script prints last, once the framework is right
 PATIENCE = 120  # seconds until a script that is to hang gives up; `run_script` waits for longer
 _BEAT = 1.0  # seconds between two calls of `watch`
-_TAIL = 6000
+_HEAD = 2000  # characters of a long output that are kept
+_TAIL = 4000
 _READ = 200_000
 _MOST_WRITTEN = 2**30
 # The kernel ends the script with the process that runs it; limits hold for what it starts, too.
@@ -146,11 +147,18 @@ def run_script(
     ending, reason = _ending(process.returncode, said, told)
     if not is_done:
         ending, reason = Ending.NOT_RUN, f"not finished after {deadline:.0f} s"
-    output = said + told
-    if len(output) > _TAIL:
-        end = output[-_TAIL:]
-        output = end.partition("\n")[2] or end
+    output = _shortened(said + told)
     return ScriptRun(ending, process.returncode, output, reason, seconds, isolation)
+
+
+def _shortened(output: str) -> str:
+    """Whole lines from the beginning and the end of a long output, and how much lies between."""
+    if len(output) <= _HEAD + _TAIL:
+        return output
+    head, tail = output[:_HEAD], output[-_TAIL:]
+    head = head[: head.rfind("\n") + 1] or f"{head}\n"
+    tail = tail.partition("\n")[2] or tail
+    return f"{head}[... {len(output) - len(head) - len(tail):,} characters left out ...]\n{tail}"
 
 
 def _note(file: Path) -> str:

@@ -622,3 +622,13 @@ def test_of_a_long_output_whole_lines_are_kept() -> None:
     run = run_script("for at in range(3000):\n    print('line', at)\nassert False\n")
     assert run.output.splitlines()[0].startswith("line ")
     assert "AssertionError" in run.output
+
+
+def test_of_a_long_output_both_ends_are_kept() -> None:
+    ran = run_script("for at in range(5000):\n    print('line', at)\nprint('no difference')\n")
+    lines = ran.output.splitlines()
+    assert lines[0] == "line 0"
+    assert lines[-1] == "no difference"
+    (between,) = [one for one in lines if "characters left out" in one]
+    assert lines[lines.index(between) + 1].startswith("line ")
+    assert len(ran.output) < 6200
