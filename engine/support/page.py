@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from engine.executors.modes import MODES
 from engine.ops import FRAMEWORKS, OPS
+from engine.places import without_places
 from engine.support.cells import refusals
 from engine.support.store import Record, State
 
 __all__ = ["support_json", "support_page"]
-
-# Folders of a machine before the name of a file.
-_FOLDERS = re.compile(r"(?<![\w.:/])/(?:[\w.+@-]+/)+(?=[\w.+@-])")
 
 _MEANINGS = {
     State.WORKS: "answers, with its gradient where it has one, as float64 says",
@@ -46,7 +43,7 @@ def support_json(records: Iterable[Record], cells: Mapping[str, int]) -> dict[st
                 "dtype": one.dtype,
                 "mode": one.mode,
                 "state": one.state.value,
-                "text": _FOLDERS.sub(".../", one.text),
+                "text": without_places(one.text),
                 "finding": one.finding,
             }
             for one in records

@@ -14,6 +14,7 @@ from typing import Any
 
 from engine.finding import Ablation, Finding, Symptom, Weighed
 from engine.oracles.numeric import tolerance_of
+from engine.places import without_places
 from triage.drafting.logs import error_text, printed
 from triage.drafting.wording import (
     ablation_summary,
@@ -22,7 +23,6 @@ from triage.drafting.wording import (
     headline,
     mode_words,
     setting_words,
-    without_places,
     worst,
 )
 

@@ -19,7 +19,6 @@ __all__ = [
     "kind_of",
     "mode_words",
     "setting_words",
-    "without_places",
     "worst",
 ]
 
@@ -214,19 +213,3 @@ def ablation_summary(finding: Finding) -> str:
         if one.axis != "mode" or one.setting.startswith(finding.accused_framework)
     )
     return ablation_sentence(replace(finding, ablations=own))
-
-
-# ------------------------------------------------------------------------------------------ paths
-_PACKAGES = re.compile(r"(?<![\w.:/])(?:/[\w.+@ -]+)+?/(?=(?:site|dist)-packages/)")
-_LIBRARY = re.compile(r"(?<![\w.:/])(?:/[\w.+@-]+)+/(?=python3\.\d+/)")
-_SCRIPT = re.compile(r'(?<=File ")/(?:[\w.+@ -]+/)+(?=[\w.+@-]+\.py")')
-# What is left: home folders, temporary folders, roots of installations.
-_FOLDERS = re.compile(
-    r"(?<![\w.:/~])/(?:home|root|tmp|var|mnt|work|Users|opt|srv|data)(?:/[\w.+@-]+)*/(?=[\w.+@-])"
-)
-
-
-def without_places(text: str) -> str:
-    """Paths of files as a stranger needs them: from the package on, or the file's name alone."""
-    text = _LIBRARY.sub(".../", _PACKAGES.sub(".../", text))
-    return _FOLDERS.sub(".../", _SCRIPT.sub("", text))
