@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from engine.finding import Finding, ModeAnswer
-from triage.drafting.wording import mode_words, without_places
+from engine.places import without_places
+from triage.drafting.wording import mode_words
 
 __all__ = ["error_text", "printed"]
 
