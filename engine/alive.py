@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from engine.executors.outcome import Answer
 from engine.ir.graph import Graph
-from engine.ir.window import alias_root
 
 __all__ = ["why_dead"]
 
@@ -38,11 +37,11 @@ def why_dead(
 
 def _depends(graph: Graph, output: str) -> bool:
     """Whether an output is computed from an input of the model, however far back."""
-    wanted, storage = {output}, {alias_root(graph, output)}
+    wanted, storage = {output}, {graph.alias_root(output)}
     for node in reversed(graph.nodes):
-        if node.name in wanted or (node.writes and alias_root(graph, node.writes) in storage):
+        if node.name in wanted or (node.writes and graph.alias_root(node.writes) in storage):
             wanted.update(node.uses)
-            storage.update(alias_root(graph, name) for name in node.uses)
+            storage.update(graph.alias_root(name) for name in node.uses)
     return any(given.name in wanted for given in graph.inputs if given.role == "input")
 
 

@@ -22,7 +22,7 @@ from engine.ir.case import Call, Case, Plan
 from engine.ir.digest import blob_digest
 from engine.ir.graph import Graph, Input, StoredBlob
 from engine.ir.types import Dense
-from engine.ir.window import alias_root, closure, cut, neighbourhood
+from engine.ir.window import closure, cut, neighbourhood
 from engine.mutators.spec import Site
 from engine.ops.spec import FRAMEWORKS
 from engine.tfg import FlowGraph
@@ -248,17 +248,17 @@ def stale(parent: Graph, graph: Graph, changed: tuple[str, ...]) -> set[str]:
     found.update(one.name for one in graph.nodes if one.name not in parent.by_name)
     # Storage that a changed node wrote to, or writes to now, is stale for whoever reads it.
     written = {
-        alias_root(parent, node.writes)
+        parent.alias_root(node.writes)
         for node in parent.nodes
         if node.writes and (node.name in found or node.name not in graph.by_name)
     }
     for node in graph.nodes:
         if found.intersection(node.uses) or (
-            written and any(alias_root(graph, one) in written for one in node.uses)
+            written and any(graph.alias_root(one) in written for one in node.uses)
         ):
             found.add(node.name)
         if node.writes and node.name in found:
-            written.add(alias_root(graph, node.writes))
+            written.add(graph.alias_root(node.writes))
     return {name for name in found if name in graph.by_name}
 
 

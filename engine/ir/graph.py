@@ -194,6 +194,40 @@ class Graph:
                 found[used][node.name] = None
         return {name: tuple(readers) for name, readers in found.items()}
 
+    @cached_property
+    def alias_roots(self) -> Mapping[str, str]:
+        """Of every value the first of its alias class; an input where it begins there."""
+        roots = {given.name: given.name for given in self.inputs}
+        for node in self.nodes:
+            before = node.writes or node.views
+            if before is None and node.op == "item":
+                # An item shares storage with what its tuple is a view of.
+                whole = self.by_name.get(node.uses[0])
+                before = whole.views if whole else None
+            roots[node.name] = node.name if before is None else roots.get(before, before)
+        return roots
+
+    @cached_property
+    def alias_classes(self) -> Mapping[str, tuple[str, ...]]:
+        """Names of the nodes of every alias class, by its root, in order."""
+        found: dict[str, list[str]] = {}
+        for node in self.nodes:
+            found.setdefault(self.alias_roots[node.name], []).append(node.name)
+        return {root: tuple(names) for root, names in found.items()}
+
+    @cached_property
+    def write_positions(self) -> Mapping[str, tuple[int, ...]]:
+        """Positions of the nodes that write to each alias class, by its root."""
+        found: dict[str, list[int]] = {}
+        for place, node in enumerate(self.nodes):
+            if node.writes:
+                found.setdefault(self.alias_root(node.writes), []).append(place)
+        return {root: tuple(places) for root, places in found.items()}
+
+    def alias_root(self, name: str) -> str:
+        """The first value of a value's alias class."""
+        return self.alias_roots.get(name, name)
+
     def values(self) -> Iterator[str]:
         """Every value name, inputs first, in order of definition."""
         yield from self.types

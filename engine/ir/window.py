@@ -15,7 +15,7 @@ from engine.ir.digest import blob_digest
 from engine.ir.graph import Graph, Input, Node, StoredBlob
 from engine.ir.types import Dense, Tuple, is_float
 
-__all__ = ["alias_root", "closure", "cut", "neighbourhood", "writers_of"]
+__all__ = ["closure", "cut", "neighbourhood", "writers_of"]
 
 Array = npt.NDArray[np.generic]
 
@@ -94,7 +94,6 @@ def closure(graph: Graph, names: Iterable[str]) -> set[str]:
     """
     inside: set[str] = set()
     pending = [name for name in names if name in graph.by_name]
-    roots, writers = _storage(graph)
     while pending:
         name = pending.pop()
         if name in inside:
@@ -104,52 +103,25 @@ def closure(graph: Graph, names: Iterable[str]) -> set[str]:
         wanted = [one for one in node.uses if not isinstance(graph.types[one], Dense)]
         if isinstance(node.type, Tuple):
             wanted += graph.users[name]
-        classes = {roots[node.writes]} if node.writes else set[str]()
-        if writers:
-            classes |= {roots[one] for one in node.uses if _is_stale(graph, one, node, writers)}
-        wanted += [one.name for one in graph.nodes if classes and roots[one.name] in classes]
+        storage = [node.writes] if node.writes else []
+        storage += [one for one in node.uses if _is_stale(graph, one, node)]
+        for root in {graph.alias_root(one) for one in storage}:
+            wanted += graph.alias_classes[root]
         pending += [one for one in wanted if one in graph.by_name]
     return inside
 
 
-def _storage(graph: Graph) -> tuple[dict[str, str], dict[str, list[int]]]:
-    """The alias root of every value, and the positions of the nodes that write to each root."""
-    writers: dict[str, list[int]] = {}
-    if not any(node.writes for node in graph.nodes):
-        return {}, writers
-    roots = {name: alias_root(graph, name) for name in graph.types}
-    for place, node in enumerate(graph.nodes):
-        if node.writes:
-            writers.setdefault(roots[node.writes], []).append(place)
-    return roots, writers
-
-
-def _is_stale(graph: Graph, name: str, reader: Node, writers: Mapping[str, list[int]]) -> bool:
+def _is_stale(graph: Graph, name: str, reader: Node) -> bool:
     """Whether a value's storage is written to between its computation and the reader."""
     made, read = graph.position.get(name, -1), graph.position[reader.name]
-    return any(made < place < read for place in writers.get(alias_root(graph, name), ()))
-
-
-def alias_root(graph: Graph, name: str) -> str:
-    """The first value of a value's alias class; an input where it begins there."""
-    while name in graph.by_name:
-        node = graph.by_name[name]
-        before = node.writes or node.views
-        if before is None and node.op == "item":
-            # An item shares storage with what its tuple is a view of.
-            whole = graph.by_name.get(node.uses[0])
-            before = whole.views if whole else None
-        if before is None:
-            break
-        name = before
-    return name
+    written = graph.write_positions.get(graph.alias_root(name), ())
+    return any(made < place < read for place in written)
 
 
 def writers_of(graph: Graph, name: str) -> tuple[Node, ...]:
     """The nodes that write to the storage of a value, in order."""
-    root = alias_root(graph, name)
     return tuple(
-        node for node in graph.nodes if node.writes and alias_root(graph, node.writes) == root
+        graph.nodes[place] for place in graph.write_positions.get(graph.alias_root(name), ())
     )
 
 

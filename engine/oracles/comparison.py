@@ -9,7 +9,6 @@ from functools import cached_property
 from engine.executors.outcome import Array, Outcome, Status
 from engine.ir.case import Case
 from engine.ir.graph import Graph, Node
-from engine.ir.window import alias_root
 from engine.ops import OPS
 from engine.oracles.keys import form_of
 from engine.oracles.promises import MAY_BE_OPERAND
@@ -151,7 +150,7 @@ class Comparison:
             for node in graph.nodes
             if node.views
             and node.name in needed
-            and alias_root(graph, node.views) in self._written
+            and graph.alias_root(node.views) in self._written
             and not self.promises_view(framework, node)
         )
 
@@ -164,7 +163,7 @@ class Comparison:
         for node in graph.nodes:
             operand = node.operands[0] if node.op in MAY_BE_OPERAND else None
             if operand is not None and graph.types[operand] == node.type:
-                roots = {alias_root(graph, one) for one in (node.name, operand)}
+                roots = {graph.alias_root(one) for one in (node.name, operand)}
                 if roots & self._written and needed & {node.name, operand, *roots}:
                     found.append(node.op)
         return tuple(found)
@@ -173,7 +172,7 @@ class Comparison:
     def _written(self) -> frozenset[str]:
         """The values whose storage a node writes to."""
         graph = self.case.graph
-        return frozenset(alias_root(graph, node.writes) for node in graph.nodes if node.writes)
+        return frozenset(graph.alias_root(node.writes) for node in graph.nodes if node.writes)
 
     def needed_for(self, name: str) -> frozenset[str]:
         """The values that `name` depends on, and all that share storage with one of them."""
@@ -209,8 +208,8 @@ def _ancestors(graph: Graph, name: str) -> set[str]:
 
 
 def _aliases(graph: Graph, names: set[str]) -> set[str]:
-    roots = {alias_root(graph, name) for name in names}
-    return {node.name for node in graph.nodes if alias_root(graph, node.name) in roots}
+    roots = {graph.alias_root(name) for name in names}
+    return {node.name for node in graph.nodes if graph.alias_root(node.name) in roots}
 
 
 def framework_of(mode: str) -> str:

@@ -9,7 +9,6 @@ from engine.executors.apis import public_api
 from engine.executors.outcome import Answer
 from engine.ir.graph import Graph, Node
 from engine.ir.types import contiguous_strides
-from engine.ir.window import alias_root
 from engine.oracles.comparison import Comparison, framework_of
 from engine.oracles.keys import form_of
 from engine.oracles.promises import COPIES, LISTED_VIEWS, ROW_MAJOR, VIEWS
@@ -27,7 +26,7 @@ def promised_storage(comparison: Comparison) -> Iterator[Divergence | str]:
         return
     graph = comparison.case.graph
     for place, name in enumerate(graph.outputs):
-        root = alias_root(graph, name)
+        root = graph.alias_root(name)
         for framework in comparison.frameworks():
             copied = COPIES.get(framework, {}).get(_op(graph, root))
             if copied:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from engine.ir.graph import Graph, Input
 from engine.ir.types import Dense
-from engine.ir.window import alias_root
 from engine.oracles.comparison import Comparison, framework_of
 from engine.oracles.numeric import gap
 from engine.oracles.verdict import Divergence, Kind
@@ -45,7 +44,7 @@ def inputs_after(comparison: Comparison) -> Iterator[Divergence | str]:
 
 def _is_written(graph: Graph, given: Input) -> bool:
     """Whether a node writes to the storage of an input, under its own or another's name."""
-    written = {alias_root(graph, node.writes) for node in graph.nodes if node.writes}
+    written = {graph.alias_root(node.writes) for node in graph.nodes if node.writes}
     shared = {
         one.name for one in graph.inputs if one is given or (one.alias and one.alias == given.alias)
     }

@@ -17,7 +17,6 @@ from engine.executors.outcome import Array
 from engine.executors.reference import smallest_normal
 from engine.ir.graph import Graph, Node
 from engine.ir.types import Dense, is_float, is_integer, itemsize, numpy_dtype
-from engine.ir.window import alias_root
 from engine.ops import OPS
 from engine.oracles.referee import Floats, Referee, as_float64
 
@@ -120,12 +119,12 @@ def spread(graph: Graph, begins: Callable[[Node], object]) -> frozenset[str]:
         if (
             tainted.intersection(node.uses)
             or begins(node)
-            or (storage and any(alias_root(graph, one) in storage for one in node.uses))
+            or (storage and any(graph.alias_root(one) in storage for one in node.uses))
         ):
             tainted.add(node.name)
             if node.writes:
-                storage.add(alias_root(graph, node.writes))
-    tainted.update(one for one in graph.types if storage and alias_root(graph, one) in storage)
+                storage.add(graph.alias_root(node.writes))
+    tainted.update(one for one in graph.types if storage and graph.alias_root(one) in storage)
     return frozenset(tainted)
 
 

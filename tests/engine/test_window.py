@@ -17,7 +17,7 @@ from engine.ir.graph import Graph, Node
 from engine.ir.text import parse_case
 from engine.ir.types import Dense, Tuple
 from engine.ir.values import materialise
-from engine.ir.window import alias_root, closure, cut
+from engine.ir.window import closure, cut
 from tests.strategies import graphs, operator_graphs
 
 BRANCHES = """case 1
@@ -137,7 +137,7 @@ def test_who_reads_after_a_write_comes_with_the_writer() -> None:
 
 def test_an_item_of_a_view_shares_the_storage_of_the_base() -> None:
     text = BRANCHES.replace("sizes=(2, 2))", "sizes=(2, 2)) views v0")
-    assert alias_root(parse_case(text).graph, "v3") == "v0"
+    assert parse_case(text).graph.alias_root("v3") == "v0"
 
 
 def test_a_sparse_value_comes_with_its_producer() -> None:
