@@ -91,20 +91,40 @@ def convolve(
 ) -> Array:
     """Cross-correlation, summed over the channels of a group and the kernel."""
     n = w.ndim - 2
-    pads = ((0, 0), (0, 0), *((p, p) for p in tuple_of(padding, n)))
-    windows = sliding(np.pad(x, pads), w.shape[2:], tuple_of(stride, n), tuple_of(dilation, n))
-    kernel_axes = tuple(range(2 + n, 2 + 2 * n))
-    outputs = []
-    for part, kernel in zip(
-        np.split(windows, groups, axis=1), np.split(w, groups, axis=0), strict=True
-    ):
-        taps = np.tensordot(part, kernel, axes=((1, *kernel_axes), tuple(range(1, w.ndim))))
-        outputs.append(np.moveaxis(taps, -1, 1))
-    result = np.concatenate(outputs, axis=1)
+    steps, gaps = tuple_of(stride, n), tuple_of(dilation, n)
+    padded = np.pad(x, ((0, 0), (0, 0), *((p, p) for p in tuple_of(padding, n))))
+    windows = sliding(padded, w.shape[2:], steps, gaps)
+    if groups == 1:
+        kernel_axes = tuple(range(2 + n, 2 + 2 * n))
+        taps = np.tensordot(windows, w, axes=((1, *kernel_axes), tuple(range(1, w.ndim))))
+        result = np.moveaxis(taps, -1, 1)
+    else:
+        result = _convolve_groups(windows, w, groups)
     if b is not None:
         result = result + b.reshape(1, -1, *(1,) * n)
     found: Array = result.astype(x.dtype)
     return found
+
+
+def _convolve_groups(windows: Array, w: Array, groups: int) -> Array:
+    """Tap by tap, all groups at once: there are fewer taps than groups, and none is copied.
+
+    `windows`: (batch, channels, *positions, *kernel).
+    """
+    n = w.ndim - 2
+    batch, channels, *rest = windows.shape
+    places = rest[:n]
+    seen = windows.reshape(batch, groups, channels // groups, *rest)
+    kernels = w.reshape(groups, -1, *w.shape[1:])
+    total = np.zeros((batch, *kernels.shape[:2], int(np.prod(places))), windows.dtype)
+    for tap in itertools.product(*map(range, w.shape[2:])):
+        at: Any = (..., *tap)  # the stub knows no tuple of integers
+        values = seen[at].reshape(*seen.shape[:3], -1)
+        factors = kernels[at]
+        # A product of matrices with one column and one row each is slower than their outer product.
+        alone = factors.shape[2] == 1
+        total += factors[:, :, 0, None] * values if alone else factors @ values
+    return total.reshape(batch, -1, *places)
 
 
 def companions(n: int, kernel: int) -> Callable[[Dense, Mapping[str, Attr]], dict[str, Input]]:

@@ -79,6 +79,13 @@ def _raises_in_place(comparison: Comparison, divergence: Divergence) -> bool:
     return bool(blamed) and all(node.writes for node in blamed)
 
 
+def _maps_a_closure(comparison: Comparison, divergence: Divergence) -> bool:
+    """Whether Graph mode says that it maps no function that uses values from outside of it, and the
+    function is one. What it takes for such a function besides is not covered."""
+    captured = any(one.captures for node in comparison.case.graph.nodes for one in node.regions)
+    return captured and "Closure with free variable" in divergence.message
+
+
 def _is_added_into(comparison: Comparison, divergence: Divergence) -> bool:
     graph = comparison.case.graph
     return any(
@@ -123,6 +130,20 @@ LIMITS: tuple[KnownLimit, ...] = (
         source="mindspore.Tensor, Note",
         expires="2.11",
         holds=_raises_in_place,
+    ),
+    KnownLimit(
+        name="mindspore: graph mode maps no function with free variables",
+        framework="mindspore",
+        kinds=(Kind.RAISES,),
+        modes=_GRAPH_MODE,
+        says=(
+            "If True, we require that the entire function can be captured into graph. If this is"
+            " not possible (that is, if there is Python syntax not supported), then it will raise"
+            " an exception."
+        ),
+        source="mindspore.jit, fullgraph",
+        expires="2.11",
+        holds=_maps_a_closure,
     ),
     KnownLimit(
         name="mindspore: index_add adds into its operand",
