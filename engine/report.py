@@ -24,7 +24,7 @@ from engine.oracles.judge import PHRASES, describe, modes_in_words
 from engine.oracles.keys import form_name, signature_parts
 from engine.oracles.verdict import Divergence
 from engine.script import write_script
-from engine.script_run import run_script
+from engine.script_run import Ending, run_script
 from engine.throttle import Throttle, coarse_key
 from engine.trial import Bench, Trial, failed_with
 from engine.weighing import weighed
@@ -62,9 +62,9 @@ def report(
 ) -> Iterator[Finding]:
     """The finding, or nothing where the failure does not repeat or is already on record.
 
-    A failure counts when it repeats alone, in a fresh process: what calls before it left behind in
-    a worker is not this case's doing. `throttle` is told what was minimised; a second discovery of
-    a signature that it knows is not reported again.
+    A failure counts when it repeats alone, in a fresh process, and its script shows it: what calls
+    before it left behind in a worker is not this case's doing. `throttle` is told what was
+    minimised; a second discovery of a signature that it knows is not reported again.
     """
     began = monotonic()
     key = found.divergence.key
@@ -102,7 +102,13 @@ def report(
     title, verdict = _labelled(divergence, small.graph, label(ablated))
     script = write_script(trial.comparison, divergence, found.blobs, title=title)
     interpreter = bench.pool.environment(divergence.framework).interpreter
-    run = run_script(script, interpreter=interpreter)
+    # Whoever reads the finding has its script alone: what that does not show, nobody can act on.
+    runs = [run_script(script, interpreter=interpreter)]
+    if runs[0].ending is Ending.PASSED:
+        runs.append(run_script(script, interpreter=interpreter))
+    run = runs[-1]
+    if run.ending is Ending.PASSED:
+        return
     again = (made.bench.trial(small, found.blobs, modes=modes, alone=True) for _ in _FURTHER)
     repeated = sum(failed_with(one, key) for one in again)
     if not repeated + run.reproduced:
@@ -129,7 +135,7 @@ def report(
         original_nodes=found.original_nodes,
         divergence=divergence.value,
         answers=tuple(_answer(one, trial, divergence) for one in everywhere.values()),
-        reproduction=Reproduction(repeated + run.reproduced, len(_FURTHER) + 1),
+        reproduction=Reproduction(repeated + run.reproduced, len(_FURTHER) + len(runs)),
         script=script,
         script_output=run.output,
         environment=bench.environment(divergence.framework),

@@ -38,6 +38,7 @@ def evaluate(
     working: str | None = None,
     flush: bool = False,
     before: Callable[[Node, dict[str, Value]], None] | None = None,
+    overflow: Callable[[str], None] | None = None,
 ) -> dict[str, Array]:
     """Every tensor of the graph by name, from arrays for its inputs, which are left as they are.
 
@@ -49,6 +50,7 @@ def evaluate(
     inputs come as they are at the end, other values as they were when computed; a tuple's values
     are under the names of its `item` nodes, and under "name.0", "name.1", ... where the tuple
     itself is wanted. `before` sees each node and the values so far, which it may replace.
+    `overflow` is told the node in which a number grew too great for its dtype.
     """
     run = _Run(dtype, disturb, working, may_write=_writes(graph.nodes), flush=flush)
     scope: dict[str, Value] = dict(run.inputs(graph.inputs, values))
@@ -57,13 +59,22 @@ def evaluate(
         for node in graph.nodes:
             if before is not None:
                 before(node, scope)
-            scope[node.name] = run.node(node, scope)
+            scope[node.name] = _noted(run, node, scope, overflow)
             kept[node.name] = _copied(scope[node.name]) if run.may_write else scope[node.name]
     final = (*(given.name for given in graph.inputs), *graph.outputs)
     found: dict[str, Array] = {}
     for name, value in {**kept, **{name: scope[name] for name in final}}.items():
         found |= _flat(name, value)
     return found
+
+
+def _noted(
+    run: _Run, node: Node, scope: Mapping[str, Value], overflow: Callable[[str], None] | None
+) -> Value:
+    if overflow is None:
+        return run.node(node, scope)
+    with np.errstate(over="call", call=lambda kind, flag: overflow(node.name)):
+        return run.node(node, scope)
 
 
 def epsilon(dtype: str) -> float:

@@ -164,6 +164,11 @@ def distance(x: Array, y: Array, p: float) -> Array:
     return np.asarray(found, x.dtype)
 
 
+def whole_power(call: OpCall) -> bool:
+    """mindspore.ops.dist: "a type error will be raised if p is not an integer"."""
+    return isinstance(call.attr("p"), int)
+
+
 op(
     "dist",
     "x y",
@@ -184,9 +189,11 @@ op(
     mindspore=limited(
         ("float32",),
         {
-            "function": "ops.dist({x}, {y}, {p})",
+            "function": Form("ops.dist({x}, {y}, {p})", when=whole_power),
             "keyword": Form(
-                "ops.dist(input={x}, other={y}, p={p})", source="mindspore.ops.dist: names"
+                "ops.dist(input={x}, other={y}, p={p})",
+                when=whole_power,
+                source="mindspore.ops.dist: names",
             ),
             "default": Form(
                 "ops.dist({x}, {y})", when={"p": 2}, source=default("mindspore.ops.dist", "p=2")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from engine.executors.outcome import Array, Outcome, Status
+from engine.executors.outcome import Array, CallAnswer, Outcome, Status
 from engine.ir.case import Case
 from engine.ir.graph import Graph, Node
 from engine.ops import OPS
@@ -91,6 +91,24 @@ class Comparison:
     @cached_property
     def ok(self) -> tuple[str, ...]:
         return tuple(mode for mode in self.modes if self.outcomes[mode].status is Status.OK)
+
+    def answers(self, call: int) -> dict[str, CallAnswer]:
+        """What the modes that answered returned from a call."""
+        return {
+            mode: self.outcomes[mode].calls[call]
+            for mode in self.ok
+            if call < len(self.outcomes[mode].calls)
+        }
+
+    def aligned(self, call: int) -> dict[str, CallAnswer]:
+        """Those answers of which each output stands where the graph has it: a mode that returned
+        another structure is compared in nothing else."""
+        count = len(self.case.graph.outputs)
+        return {
+            mode: answer
+            for mode, answer in self.answers(call).items()
+            if len(answer.outputs) == count
+        }
 
     @property
     def checks_state(self) -> bool:

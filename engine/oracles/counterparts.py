@@ -116,7 +116,7 @@ def _answers(
 def _answer(outcome: Outcome, names: tuple[str, ...], name: str) -> Answer | None:
     place = names.index(name)
     outputs = outcome.calls[0].outputs if outcome.calls else ()
-    return outputs[place] if place < len(outputs) else None
+    return outputs[place] if len(outputs) == len(names) else None
 
 
 def _difference(

@@ -116,8 +116,14 @@ def raises(comparison: Comparison) -> Iterator[Divergence | str]:
             continue
         if answered:
             yield from _one_sided(comparison, framework, raised, answered)
-        else:
-            yield from _everywhere(comparison, framework, raised)
+            continue
+        blamed: dict[str, list[str]] = {}
+        for mode in raised:
+            # A mode that does not say which call it was raised in stands with the first that does.
+            node = _failure(comparison.outcomes[mode]).node or next(iter(blamed), "")
+            blamed.setdefault(node, []).append(mode)
+        for modes in blamed.values():
+            yield from _everywhere(comparison, framework, modes)
 
 
 def _one_sided(

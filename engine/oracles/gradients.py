@@ -58,7 +58,7 @@ def gradients(comparison: Comparison) -> Iterator[Divergence | str]:
         if _is_held(comparison, "torch", name):
             continue  # the referee's module has a copy, so that its gradient is not all of it
         gaps: dict[str, Gap] = {}
-        for mode in comparison.ok:
+        for mode in comparison.aligned(0):
             if _is_held(comparison, framework_of(mode), name):
                 continue
             if viewed := _viewed_otherwise(comparison, mode):

@@ -89,12 +89,7 @@ def _judged(
 
 
 def _answers(comparison: Comparison, place: int) -> Mapping[str, Answer]:
-    first = {mode: comparison.outcomes[mode].calls for mode in comparison.ok}
-    return {
-        mode: calls[0].outputs[place]
-        for mode, calls in first.items()
-        if calls and place < len(calls[0].outputs)
-    }
+    return {mode: answer.outputs[place] for mode, answer in comparison.aligned(0).items()}
 
 
 def _shown(answer: Answer) -> str:

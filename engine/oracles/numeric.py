@@ -122,12 +122,20 @@ def gap(answer: Array, dtype: str, referee: Referee, name: str) -> Gap | None:
         ratio = np.where(
             limit > 0, error / np.where(limit > 0, limit, 1), np.where(error > 0, 2.0, 0)
         )
+        working = as_float64(referee.working[name])
+        held = nonfinite_classes(working)
+        # Where a number grows too great on the way in NumPy, too, the range of the dtype is to
+        # blame for what comes of it, be it finite.
+        lost = (held != wanted) | ~(np.abs(working - exact) <= limit)
+        beyond_range = lost & ((ratio > 1) | (classes != wanted))
+        if beyond_range.any():
+            beyond_range = beyond_range & referee.overflows
+        finite = finite & ~beyond_range
         units, worst = _greatest(ratio, finite)
         other = (classes != wanted) & ~_overflows(exact, dtype)
-        unclear = other & np.isinf(floor)
+        unclear = (other & np.isinf(floor)) | beyond_range
         # What NumPy has too in the working dtype is right after all.
-        working = nonfinite_classes(as_float64(referee.working[name]))
-        wrong = other & ~unclear & (working != classes)
+        wrong = other & ~unclear & (held != classes)
     count = int(wrong.sum())
     if count:
         first = np.argwhere(wrong)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.executors.outcome import Answer, CallAnswer
+from engine.executors.outcome import Answer
 from engine.ir.types import Dense, Type
 from engine.oracles.comparison import BASELINE, Comparison, framework_of
 from engine.oracles.keys import form_name
@@ -32,8 +32,8 @@ def metadata(comparison: Comparison) -> Iterator[Divergence | str]:
     """Return structure, dtype and shape against what the operators promise."""
     wanted = comparison.case.graph.outputs
     for call in range(len(comparison.case.plan.calls)):
-        answers = _answers(comparison, call)
-        counts = {mode: len(answer.outputs) for mode, answer in answers.items()}
+        answers = comparison.aligned(call)
+        counts = {mode: len(answer.outputs) for mode, answer in comparison.answers(call).items()}
         yield from _against(
             comparison,
             Kind.STRUCTURE,
@@ -43,11 +43,7 @@ def metadata(comparison: Comparison) -> Iterator[Divergence | str]:
             call,
         )
         for place, name in enumerate(wanted):
-            present = {
-                mode: answer.outputs[place]
-                for mode, answer in answers.items()
-                if place < len(answer.outputs)
-            }
+            present = {mode: answer.outputs[place] for mode, answer in answers.items()}
             yield from _metadata_of(comparison, call, name, present)
 
 
@@ -132,15 +128,15 @@ def values(comparison: Comparison) -> Iterator[Divergence | str]:
         yield "the NumPy reference has no answer, so values are not compared"
     wrong_at_first: set[tuple[str, str]] = set()
     for call, referee in enumerate(comparison.referees):
-        answers = _answers(comparison, call)
+        answers = comparison.aligned(call)
         for place, name in enumerate(graph.outputs):
             declared = _types(comparison, call)[name]
             if name in comparison.incomparable or not isinstance(declared, Dense):
                 continue
             gaps: dict[str, Gap] = {}
             for mode, answer in answers.items():
-                given = answer.outputs[place] if place < len(answer.outputs) else None
-                if given is None or given.array is None:
+                given = answer.outputs[place]
+                if given.array is None:
                     continue
                 found = gap(given.array, declared.dtype, referee, name)
                 if found is not None:
@@ -331,11 +327,3 @@ def _types(comparison: Comparison, call: int) -> Mapping[str, Type]:
     if call < len(comparison.referees):
         return comparison.referees[call].case.graph.types
     return comparison.case.graph.types
-
-
-def _answers(comparison: Comparison, call: int) -> dict[str, CallAnswer]:
-    return {
-        mode: comparison.outcomes[mode].calls[call]
-        for mode in comparison.ok
-        if call < len(comparison.outcomes[mode].calls)
-    }

@@ -51,6 +51,13 @@ class Referee:
         return evaluate(self.case.graph, self._copies())
 
     @cached_property
+    def overflows(self) -> bool:
+        """Whether a number leaves the range of its dtype when NumPy calculates in declared ones."""
+        seen: list[str] = []
+        evaluate(self.case.graph, self._copies(), overflow=seen.append)
+        return bool(seen)
+
+    @cached_property
     def refusal(self) -> str:
         """Why NumPy has no answer (an index out of range, say), "" where it has one."""
         try:

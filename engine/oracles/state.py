@@ -18,11 +18,7 @@ def inputs_after(comparison: Comparison) -> Iterator[Divergence | str]:
     if "state" not in comparison.case.plan.checks or not comparison.referees:
         return
     referee = comparison.referees[0]
-    answers = {
-        mode: comparison.outcomes[mode].calls[0]
-        for mode in comparison.ok
-        if comparison.outcomes[mode].calls
-    }
+    answers = comparison.answers(0)
     for given in comparison.case.graph.inputs:
         if not isinstance(given.type, Dense) or given.name in comparison.incomparable:
             continue

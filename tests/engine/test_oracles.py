@@ -1081,6 +1081,31 @@ def test_every_limit_says_where_it_is_documented() -> None:
     assert len({limit.name for limit in LIMITS}) == len(LIMITS)
 
 
+def test_modes_that_blame_different_calls_are_accused_apart() -> None:
+    text = EXP.replace("  return v0", "  v1: float32[2,3] = abs(v0)\n  return v1")
+    case = case_of(text)
+    outcomes = right_outcomes(case) | {
+        "mindspore-pynative": raising("mindspore-pynative", "no kernel", node="v0"),
+        "mindspore-graph": raising("mindspore-graph", "no function", node="v1"),
+    }
+    found = ruling(case, outcomes).divergences
+    assert {(one.node, one.modes) for one in found} == {
+        ("v0", ("mindspore-pynative",)),
+        ("v1", ("mindspore-graph",)),
+    }
+
+
+def test_a_mode_that_returns_another_structure_is_compared_in_nothing_else() -> None:
+    text = EXP.replace("  return v0", "  return v0, x")
+    case = case_of(text)
+    outcomes = right_outcomes(case)
+    one, two = outcomes["mindspore-graph"].calls[0].outputs
+    shifted = CallAnswer("tuple", (one, one, two))
+    outcomes["mindspore-graph"] = replace(outcomes["mindspore-graph"], calls=(shifted,))
+    found = ruling(case, outcomes).divergences
+    assert [(each.kind, each.modes) for each in found] == [(Kind.STRUCTURE, ("mindspore-graph",))]
+
+
 # ------------------------------------------------------------------------------- counterparts
 def doubted(case: Case, wrong: Mapping[str, Outcome], other: Case, **fields: bool) -> Verdict:
     """The ruling where all but MindSpore is out, and its counterpart answers as it should."""
