@@ -81,7 +81,8 @@ class _Search:
     def forward(self, mode: str) -> Localised | None:
         outcome = self.trial.outcomes[mode]
         if outcome.failure is not None:
-            return self._raised("forward", mode, outcome.failure)
+            raised = self._raised("forward", mode, outcome.failure)
+            return self._misfed(mode, raised) or raised
         if self.divergence.kind in _PROMISES:
             return self._promised(mode)
         if self.divergence.kind in _STATE and self.divergence.value in self.graph.input_by_name:
@@ -163,16 +164,22 @@ class _Search:
 
     def _restructured(self, mode: str) -> Localised | None:
         """The first call whose result, returned alone, is more or less than one value."""
+        return _earliest(_comparable(self.trial), partial(self._several, mode))
 
-        def ends_at(name: str) -> Localised | None:
-            outcome = self._outcome(_until(self.case, self.graph.position[name]), mode, self.blobs)
-            if outcome is None or not outcome.calls or len(outcome.calls[0].outputs) == 1:
-                return None
-            said = f"is {len(outcome.calls[0].outputs)} values where one is promised"
-            node = self.graph.by_name[name]
-            return Localised("forward", mode, name, _made_by(self.graph, node), said)
+    def _several(self, mode: str, name: str) -> Localised | None:
+        outcome = self._outcome(_until(self.case, self.graph.position[name]), mode, self.blobs)
+        if outcome is None or not outcome.calls or len(outcome.calls[0].outputs) == 1:
+            return None
+        said = f"is {len(outcome.calls[0].outputs)} values where one is promised"
+        node = self.graph.by_name[name]
+        return Localised("forward", mode, name, _made_by(self.graph, node), said)
 
-        return _earliest(_comparable(self.trial), ends_at)
+    def _misfed(self, mode: str, raised: Localised | None) -> Localised | None:
+        """An operand of the call that raises, which is no single value in this mode: it is the call
+        that made it that is wrong."""
+        node = self.graph.by_name.get(raised.value) if raised else None
+        operands = [one for one in node.uses if one in _comparable(self.trial)] if node else []
+        return next((said for one in operands if (said := self._several(mode, one))), None)
 
     def _writer(self, node: Node) -> str:
         """Who writes to the storage of a value that lacks a write."""

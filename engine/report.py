@@ -14,7 +14,7 @@ from engine.errors import ConstraintViolated
 from engine.executors.lowering import Unsupported, lower
 from engine.executors.outcome import Answer, Array, Outcome, Status
 from engine.facts import facts_in_words
-from engine.finding import Finding, Localised, ModeAnswer, Reproduction, Step
+from engine.finding import Finding, Localised, ModeAnswer, Reproduction, Step, Symptom
 from engine.ir.case import Case
 from engine.ir.graph import Graph
 from engine.ir.text import print_case
@@ -259,9 +259,11 @@ def _call_name(divergence: Divergence, graph: Graph) -> str:
 
 def accused_op(divergence: Divergence, graph: Graph, places: Sequence[Localised]) -> str:
     """The operator that is accused: the node that the divergence names, else the first whose value
-    is wrong (a gradient may be right for a wrong value), else the last call."""
+    is wrong (a gradient may be right for a wrong value), else the last call. What raises may have
+    been given something wrong, so there the first wrong value comes first."""
     wrong = [place.value for place in places if place.direction == "forward"]
-    for name in (divergence.node, divergence.value, *wrong):
+    named = [divergence.node, divergence.value]
+    for name in (*wrong, *named) if divergence.symptom is Symptom.CRASH else (*named, *wrong):
         node = graph.by_name.get(name)
         if node is not None and node.op != "item":
             return node.op

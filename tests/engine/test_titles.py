@@ -72,3 +72,11 @@ def test_a_gradient_of_a_wrong_value_accuses_what_made_the_value(
     divergence = Divergence(Kind.GRADIENT, "mindspore", modes, value="gradient of x")
     located = [Localised(way, modes[0], value, made, "") for way, value, made in places]
     assert accused_op(divergence, graph, located) == op
+
+
+def test_a_call_that_was_given_something_wrong_is_not_the_one_that_is_accused() -> None:
+    graph = parse_graph(LOST)
+    modes = ("mindspore-graph",)
+    divergence = Divergence(Kind.RAISES, "mindspore", modes, node="c")
+    located = [Localised("forward", modes[0], "b", "sub_", "is 2 values where one is promised")]
+    assert accused_op(divergence, graph, located) == "sub_"
