@@ -143,11 +143,6 @@ op(
             when=main_diagonal,
             source=default("torch.Tensor.diagonal", "offset=0, dim1=0, dim2=1"),
         ),
-        "function_diag": Form(
-            "torch.diag({x}, {offset})",
-            when=lambda call: call["x"].rank == 2 and main_plane(call),
-            source="torch.diag: of a matrix, the elements of the diagonal",
-        ),
         "function_linalg": Form(
             "torch.linalg.diagonal({x}, offset={offset}, dim1={dim1}, dim2={dim2})",
             source="torch.linalg.diagonal: alias for torch.diagonal(), other defaults",

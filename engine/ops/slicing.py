@@ -215,10 +215,6 @@ op(
         "keyword": Form(
             "torch.narrow({x}, dim={dim}, start={start}, length={length})", source="torch.narrow"
         ),
-        "composed": Form(
-            "torch.index_select({x}, {dim}, torch.arange({start}, {start} + {length}))",
-            source="torch.narrow: elements start to start + length of the dimension",
-        ),
     },
     mindspore={
         "function": Form("ops.narrow({x}, {dim}, {start}, {length})", dtypes=MS),

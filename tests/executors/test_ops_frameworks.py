@@ -12,13 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from engine.executors.outcome import Status
 from engine.executors.pool import Pool
 from engine.ops import FRAMEWORKS, OPS, OpSpec
+from engine.support.cells import cells
 from tests.executors.ops_agreement import Disagreement, disagreements, ordinary_dtypes
 
 pytestmark = pytest.mark.framework
 
 ROWS = {name: spec for name, spec in OPS.items() if "control" not in spec.tags}
+VIEWS = {name: spec for name, spec in ROWS.items() if spec.views}
 PATH = Path(__file__).parent.parent / "data" / "support" / "known.json"
 KNOWN = [Disagreement(**one) for one in json.loads(PATH.read_text())]
 
@@ -54,6 +57,21 @@ def test_forms_agree_in_the_other_dtypes(pool: Pool, spec: OpSpec, framework: st
     if not others:
         pytest.skip("the row has no other dtypes")
     assert_only_known(pool, spec, framework, others)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("spec", VIEWS.values(), ids=VIEWS)
+def test_every_form_of_a_view_shares_its_storage(pool: Pool, spec: OpSpec) -> None:
+    """PyTorch documents its views; a copy that has the same numbers is no form of one."""
+    copies = []
+    for cell in cells(spec, "torch"):
+        # Where a call changes its operand's strides, the operand is a view that is made for it.
+        if cell.dtype == "float32" and not cell.written_as.restrides:
+            outcome = pool.run(cell.case, "torch-eager")
+            outputs = outcome.calls[0].outputs if outcome.status is Status.OK else ()
+            if not all(one.shares for one in outputs):
+                copies.append(cell.form)
+    assert copies == []
 
 
 def test_known_disagreements_name_forms_that_exist() -> None:
