@@ -66,19 +66,23 @@ op(
         _USUAL,
         {
             "mint": Form(
-                f"Tensor(mint.allclose({{x}}, {{y}}, {_CLOSE}), ms.bool_)", api="mint.allclose"
+                f"ops.scalar_to_tensor(mint.allclose({{x}}, {{y}}, {_CLOSE}), ms.bool_)",
+                api="mint.allclose",
             ),
             "method": Form(
-                f"Tensor({{x}}.allclose({{y}}, {_CLOSE}), ms.bool_)",
+                f"ops.scalar_to_tensor({{x}}.allclose({{y}}, {_CLOSE}), ms.bool_)",
                 api="operand_x.allclose",
                 source="mindspore.Tensor.allclose: |self-other| <= atol + rtol x |other|",
             ),
             "keyword": Form(
-                f"Tensor(mint.allclose(input={{x}}, other={{y}}, {_CLOSE_NAMED}), ms.bool_)",
+                f"ops.scalar_to_tensor(mint.allclose(input={{x}}, other={{y}}, {_CLOSE_NAMED}),"
+                " ms.bool_)",
+                api="mint.allclose",
                 source="mindspore.mint.allclose: names",
             ),
             "default": Form(
-                "Tensor(mint.allclose({x}, {y}), ms.bool_)",
+                "ops.scalar_to_tensor(mint.allclose({x}, {y}), ms.bool_)",
+                api="mint.allclose",
                 when=_CLOSE_DEFAULT,
                 source="mindspore.mint.allclose: rtol=1e-05, atol=1e-08, equal_nan=False",
             ),
