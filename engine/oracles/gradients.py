@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.executors.outcome import Array
 from engine.ir.types import Dense, is_float
+from engine.ops import OPS
 from engine.oracles.comparison import BASELINE, Comparison, Gradients, framework_of
 from engine.oracles.differences import TANGENT
 from engine.oracles.keys import normalise
@@ -36,6 +37,12 @@ _SHORT = 64
 # as those of the bias of keys do, which softmax does not see. Fewer bits leave so much more of it.
 _NOTHING = 1e-14
 _COARSER = {"float32": 2.0**29, "float16": 2.0**42, "bfloat16": 2.0**45}
+# Rows without a derivative of their own, since it is 0 wherever there is one, or nothing flows.
+_FLAT = (
+    *("div_rounding", "floor_divide", "floor_divide_scalar", "truncate_div"),
+    *("heaviside", "nextafter", "detach"),
+)
+_CONSTANT = frozenset({"creation", "query", "counting", "searching", "random"})
 
 
 def gradients(comparison: Comparison) -> Iterator[Divergence | str]:
@@ -54,6 +61,9 @@ def gradients(comparison: Comparison) -> Iterator[Divergence | str]:
     for name, dtype in _derivatives(comparison):
         exact = referee.exact.get(name)
         if exact is None:
+            continue
+        if untold := _without_derivative(comparison, name):
+            yield f"gradient of {name}: no row promises the derivative of {untold}"
             continue
         if _is_held(comparison, "torch", name):
             continue  # the referee's module has a copy, so that its gradient is not all of it
@@ -128,6 +138,31 @@ def _is_held(comparison: Comparison, framework: str, name: str) -> bool:
     if name != TANGENT:
         return name in held
     return any(one.requires_grad and one.name in held for one in comparison.case.graph.inputs)
+
+
+def _without_derivative(comparison: Comparison, name: str) -> str:
+    """An operator on the way from what a derivative is asked for, that has one which its row does
+    not promise: PyTorch may take it for a constant, and MindSpore not."""
+    graph = comparison.case.graph
+    asking = {one.name for one in graph.inputs if one.requires_grad}
+    reached = set(asking) if name == TANGENT else {name}
+    for node in graph.nodes:
+        if reached.isdisjoint(node.uses):
+            continue
+        spec = OPS.get(node.op)
+        if (
+            spec is not None
+            and not spec.differentiable
+            and spec.name not in _FLAT
+            and _CONSTANT.isdisjoint(spec.tags)
+            and isinstance(node.type, Dense)
+            and is_float(node.type.dtype)
+        ):
+            return node.op
+        reached.add(node.name)
+        if node.writes:
+            reached.add(node.writes)
+    return ""
 
 
 def _viewed_otherwise(comparison: Comparison, mode: str) -> str:
