@@ -34,7 +34,7 @@ from engine.oracles.verdict import Divergence, Kind
 from engine.trial import Bench, Trial
 from engine.weighing import weighed
 
-__all__ = ["LARGEST", "localised"]
+__all__ = ["LARGEST", "localised", "until"]
 
 # As many places are tried one after another; more are halved, since each costs a compilation.
 LARGEST = 8
@@ -127,7 +127,7 @@ class _Search:
         places = [at for at, node in enumerate(self.graph.nodes[:-1]) if node.name in comparable]
 
         def ends_at(place: int) -> Localised | None:
-            shorter = self._run(_until(self.case, place), mode)
+            shorter = self._run(until(self.case, place), mode)
             return None if shorter is None else self._first_output(mode, shorter, note)
 
         found = _earliest(places, ends_at)
@@ -167,7 +167,7 @@ class _Search:
         return _earliest(_comparable(self.trial), partial(self._several, mode))
 
     def _several(self, mode: str, name: str) -> Localised | None:
-        outcome = self._outcome(_until(self.case, self.graph.position[name]), mode, self.blobs)
+        outcome = self._outcome(until(self.case, self.graph.position[name]), mode, self.blobs)
         if outcome is None or not outcome.calls or len(outcome.calls[0].outputs) == 1:
             return None
         said = f"is {len(outcome.calls[0].outputs)} values where one is promised"
@@ -217,7 +217,7 @@ class _Search:
 
     def _moves(self, mode: str, name: str) -> Localised | None:
         """Whether the program up to a value moves what the whole of it does."""
-        outcome = self._outcome(_until(self.case, self.graph.position[name]), mode, self.blobs)
+        outcome = self._outcome(until(self.case, self.graph.position[name]), mode, self.blobs)
         moved = set(outcome.moved) if outcome else set()
         if not moved.intersection(self.divergence.message.split(", ")):
             return None
@@ -304,7 +304,7 @@ class _Search:
         said = normalise(failure.type, failure.message)
 
         def ends_at(name: str) -> Localised | None:
-            shorter = _until(self.case, self.graph.position[name])
+            shorter = until(self.case, self.graph.position[name])
             outcome = self._outcome(shorter, mode, self.blobs)
             found = outcome.failure if outcome else None
             if found is None or normalise(found.type, found.message) != said:
@@ -416,7 +416,7 @@ def _with_outputs(case: Case, outputs: tuple[str, ...]) -> Case:
     )
 
 
-def _until(case: Case, place: int) -> Case:
+def until(case: Case, place: int) -> Case:
     """The program up to a node, which is its only output."""
     nodes = case.graph.nodes[: place + 1]
     cut = replace(case, plan=replace(case.plan, gradient="none", loss_outputs=()))

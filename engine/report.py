@@ -18,7 +18,7 @@ from engine.finding import Finding, Localised, ModeAnswer, Reproduction, Step, S
 from engine.ir.case import Case
 from engine.ir.graph import Graph
 from engine.ir.text import print_case
-from engine.localisation import localised
+from engine.localisation import localised, until
 from engine.minimising import needed_modes, smallest
 from engine.oracles.judge import PHRASES, describe, modes_in_words
 from engine.oracles.keys import form_name, signature_parts
@@ -67,6 +67,8 @@ def report(
     minimised; a second discovery of a signature that it knows is not reported again.
     """
     began = monotonic()
+    met = coarse_key(found.divergence, found.located, found.case.graph).key
+    found = _from_its_cause(found, bench)
     key = found.divergence.key
     modes = needed_modes(found.divergence, bench.modes)
     whole = bench.trial(found.case, found.blobs, modes=modes, alone=True)
@@ -89,6 +91,7 @@ def report(
     signature = hashlib.sha256("\n".join(f"{k}={v}" for k, v in parts.items()).encode()).hexdigest()
     places = localised(trial, divergence, bench, found.blobs)
     coarse = (
+        met,
         coarse_key(found.divergence, found.located, found.case.graph).key,
         coarse_key(divergence, places, small.graph).key,
     )
@@ -149,6 +152,22 @@ def report(
         parent_facts=facts_in_words(found.parent, found.profiled),
         mutant_facts=_mutant_facts(found, bench),
     )
+
+
+def _from_its_cause(found: Discovery, bench: Bench) -> Discovery:
+    """The program up to a call whose answer makes a later one raise, as a discovery of its own:
+    whoever is given a wrong value says so in words of its own, and the cause is one."""
+    graph, divergence = found.case.graph, found.divergence
+    if divergence.symptom is not Symptom.CRASH or not divergence.node:
+        return found
+    for place in found.located:
+        if place.direction == "forward" and place.value in set(graph.by_name) - {divergence.node}:
+            case = until(found.case, graph.position[place.value])
+            trial = bench.trial(case, found.blobs, modes=needed_modes(divergence, bench.modes))
+            for one in trial.verdict.divergences:
+                if place.mode in one.modes:
+                    return replace(found, case=case, divergence=one, located=(place,))
+    return found
 
 
 def _everywhere(

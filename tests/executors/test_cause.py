@@ -1,0 +1,53 @@
+"""What raises for what it was given is reported as the call that gave it."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.executors.pool import Pool
+from engine.ir.text import parse_case
+from engine.localisation import localised
+from engine.oracles.verdict import Kind
+from engine.report import Discovery, report
+from engine.trial import Bench
+
+pytestmark = [pytest.mark.framework, pytest.mark.torch, pytest.mark.mindspore]
+
+MODES = ("torch-eager", "mindspore-pynative", "mindspore-graph")
+# Graph mode takes next(iter(x)) for the pair of the first element and the rest.
+TEXT = """case 1
+graph g
+  input x: float32[1] = [1.0]
+  a: float32[1] = next(x, x) views x
+  b: float32[1] = {call}
+  return b
+plan
+  call
+  check values
+"""
+
+
+@pytest.mark.parametrize("call", ["relu(a)", "log(a)"])
+def test_callers_of_one_cause_are_one_finding(pool: Pool, call: str) -> None:
+    bench = Bench(pool, MODES)
+    case = parse_case(TEXT.format(call=call))
+    trial = bench.trial(case, {})
+    (met,) = trial.verdict.divergences
+    assert (met.kind, met.node) == (Kind.RAISES, "b")
+    discovery = Discovery(
+        seed="small",
+        round=0,
+        mutator="",
+        lineage=(),
+        case=case,
+        blobs={},
+        parent=case.graph,
+        changed=(),
+        divergence=met,
+        original_nodes=2,
+        located=localised(trial, met, bench, {}),
+    )
+    (finding,) = report(discovery, bench, seconds=60.0)
+    assert finding.accused_op == "next"
+    assert finding.key == "numerical|mindspore|mindspore-graph|return structure|"
+    assert finding.minimised_nodes == 1
