@@ -211,7 +211,11 @@ def survey(
     running = _Survey(bench, group, store, version, minimise_seconds, known)
     done = len(cells) - len(left)
     yield Progress(group.name, len(cells), done, ())
-    for batch in _batches(left, group.batch):
+    # One call that fails costs a batch two runs for every time that it is halved.
+    failing = {one.name for one in recorded.values() if one.state is not State.WORKS}
+    sound = [cell for cell in left if cell.name not in failing]
+    alone = ([cell] for cell in left if cell.name in failing)
+    for batch in (*_batches(sound, group.batch), *alone):
         for records in running.run(batch):
             store.add(records)
             done += len({one.name for one in records})
