@@ -101,6 +101,7 @@ def readme(found: Sequence[Page]) -> str:
 
 def _lines(found: Sequence[Page]) -> Iterator[str]:
     plain = sum(page["ordinary"] == "yes" for page in found)
+    drafts = len(list((FOLDER / "drafts").glob("*.md")))
     yield "# Bugs"
     yield ""
     yield (
@@ -108,8 +109,8 @@ def _lines(found: Sequence[Page]) -> Iterator[str]:
         f" {plain} in plain programs, with ordinary dtypes and values. What fails alike for one"
         " reason is one page. `make bugs` runs all scripts again and says which still fail, on any"
         " interpreter: `.venv/bin/python scripts/bugs.py --run --python PATH`."
-        " Ten reports, drafted by the product from findings of its own, lie in `drafts/`; whoever"
-        " files one searches the tracker first."
+        f" {drafts} reports, drafted by the product from findings of its own, lie in `drafts/`;"
+        " whoever files one searches the tracker first."
     )
     for title, field in (
         ("framework", "framework"),
