@@ -49,10 +49,12 @@ __all__ = [
     "cpu_refuses",
     "finfo",
     "float_bits",
+    "has_axes",
     "lifted",
     "mindspore_calls",
     "no_bfloat16",
     "normalised_axis",
+    "only",
     "promoted_broadcast_type",
     "promoted_type",
     "reduced_shape",
@@ -347,6 +349,17 @@ def torch_calls(
     found.update(more or {})
     found.update(others)
     return found
+
+
+def only(condition: Callable[[OpCall], bool], form: str | Form) -> Form:
+    """The form, where the condition holds too."""
+    found = Form(form) if isinstance(form, str) else form
+    return replace(found, when=lambda call: condition(call) and found.holds(call))
+
+
+def has_axes(call: OpCall) -> bool:
+    """A form's condition: its page asks for one axis at least."""
+    return call["x"].rank > 0
 
 
 def mindspore_calls(

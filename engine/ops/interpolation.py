@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from engine.errors import ConstraintViolated
 from engine.ir.graph import Attr
 from engine.ir.types import Dense
+from engine.ops.families import only
 from engine.ops.numeric import Array, widened
 from engine.ops.rules import (
     default,
@@ -114,12 +114,6 @@ SIZES: Mapping[int, tuple[Attr, ...]] = {
 def several(call: OpCall) -> bool:
     """MindSpore documents that one sample is the first value, not the middle, where n is 1."""
     return call["x"].rank != 3 or call.integers("size") != (1,)
-
-
-def only(condition: Callable[[OpCall], bool], form: str | Form) -> Form:
-    """The form, where the condition holds too."""
-    found = Form(form) if isinstance(form, str) else form
-    return replace(found, when=lambda call: condition(call) and found.holds(call))
 
 
 def resize_row(

@@ -14,10 +14,12 @@ from engine.ops.activations import (
 from engine.ops.families import (
     Array,
     Forms,
+    has_axes,
     lifted,
     mindspore_calls,
     no_bfloat16,
     normalised_axis,
+    only,
     same_type,
     torch_calls,
 )
@@ -167,15 +169,19 @@ _along(
         "Softmin",
         {"composed": Form("F.softmax(-{x}, dim={dim})", source="F.softmin: softmax(-x)")},
     ),
-    mindspore=mindspore_calls(
-        "ops.softmin",
-        "{x}, {dim}",
-        keyword="x={x}, axis={dim}",
-        method="",
-        module="Softmin({dim})",
-        dtypes=_SHORT,
-        composed=Form("ops.softmax(-{x}, {dim})", source="mindspore.ops.softmin: softmax(-x)"),
-    ),
+    # mindspore.ops.softmin: "Tensor of shape (N, *)".
+    mindspore={
+        name: one if name == "composed" else only(has_axes, one)
+        for name, one in mindspore_calls(
+            "ops.softmin",
+            "{x}, {dim}",
+            keyword="x={x}, axis={dim}",
+            method="",
+            module="Softmin({dim})",
+            dtypes=_SHORT,
+            composed=Form("ops.softmax(-{x}, {dim})", source="mindspore.ops.softmin: softmax(-x)"),
+        ).items()
+    },
 )
 
 

@@ -13,7 +13,9 @@ from engine.ops.families import (
     MINDSPORE_FLOATS,
     Array,
     Forms,
+    has_axes,
     mindspore_calls,
+    only,
 )
 from engine.ops.reductions import (
     enough_for_spread,
@@ -168,8 +170,9 @@ reduction(
             source="torch.linalg.norm: the vector norm where dim is an int",
         ),
     },
+    # mindspore.ops.vector_norm: "Tensor of shape (*, n)".
     mindspore={
-        name: replace(one, dtypes=one.dtypes or MINDSPORE_FLOATS)
+        name: replace(only(has_axes, one), dtypes=one.dtypes or MINDSPORE_FLOATS)
         for name, one in {
             "function": Form(
                 "ops.vector_norm({x}, {ord}, axis={dim}, keepdims={keepdim})",

@@ -221,8 +221,8 @@ def _has_ordinary_dtypes(comparison: Comparison, nodes: tuple[Node, ...]) -> boo
 
 
 def _has_ordinary_values(comparison: Comparison, nodes: tuple[Node, ...]) -> bool:
-    """Whether all that the nodes are given is finite: of NaN and infinities pages say little, and
-    "must be greater than 0" leaves them out."""
+    """Whether all that the nodes are given is finite, and something: of NaN, infinities and tensors
+    of no element pages say little, and "must be greater than 0" leaves them out."""
     used = {one for node in nodes for one in node.operands if one}
     values = [referee.exact[one] for referee in comparison.referees for one in used]
-    return all(bool(np.isfinite(as_float64(one)).all()) for one in values)
+    return all(one.size and bool(np.isfinite(as_float64(one)).all()) for one in values)
