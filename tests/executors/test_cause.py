@@ -6,10 +6,9 @@ import pytest
 
 from engine.executors.pool import Pool
 from engine.ir.text import parse_case
-from engine.localisation import localised
 from engine.oracles.verdict import Kind
-from engine.report import Discovery, report
 from engine.trial import Bench
+from tests.executors.discoveries import found_in
 
 pytestmark = [pytest.mark.framework, pytest.mark.torch, pytest.mark.mindspore]
 
@@ -30,24 +29,7 @@ plan
 @pytest.mark.parametrize("call", ["relu(a)", "log(a)"])
 def test_callers_of_one_cause_are_one_finding(pool: Pool, call: str) -> None:
     bench = Bench(pool, MODES)
-    case = parse_case(TEXT.format(call=call))
-    trial = bench.trial(case, {})
-    (met,) = trial.verdict.divergences
-    assert (met.kind, met.node) == (Kind.RAISES, "b")
-    discovery = Discovery(
-        seed="small",
-        round=0,
-        mutator="",
-        lineage=(),
-        case=case,
-        blobs={},
-        parent=case.graph,
-        changed=(),
-        divergence=met,
-        original_nodes=2,
-        located=localised(trial, met, bench, {}),
-    )
-    (finding,) = report(discovery, bench, seconds=60.0)
+    finding = found_in(bench, parse_case(TEXT.format(call=call)), Kind.RAISES)
     assert finding.accused_op == "next"
     assert finding.key == "numerical|mindspore|mindspore-graph|return structure|"
     assert finding.minimised_nodes == 1

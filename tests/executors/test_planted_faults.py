@@ -13,16 +13,13 @@ import pytest
 
 from engine import script, script_run
 from engine.executors.pool import Pool
-from engine.finding import Finding
-from engine.ir.case import Case
 from engine.ir.text import parse_case
-from engine.localisation import localised
 from engine.ops import OPS
 from engine.ops.spec import Form
 from engine.oracles.verdict import Kind
-from engine.report import Discovery, report
 from engine.trial import Bench
 from tests.executors.broken import MINDSPORE_FAULTS, TORCH_FAULTS, broken_environment
+from tests.executors.discoveries import found_in
 
 pytestmark = [pytest.mark.framework, pytest.mark.torch, pytest.mark.mindspore]
 
@@ -133,26 +130,6 @@ def bench(pool: Pool) -> Bench:
 def sound_pool() -> Iterator[Pool]:
     with Pool() as one:
         yield one
-
-
-def found_in(bench: Bench, case: Case, kind: Kind) -> Finding:
-    trial = bench.trial(case, {})
-    (divergence, *_) = [one for one in trial.verdict.divergences if one.kind is kind]
-    discovery = Discovery(
-        seed="small",
-        round=0,
-        mutator="",
-        lineage=(),
-        case=case,
-        blobs={},
-        parent=case.graph,
-        changed=(),
-        divergence=divergence,
-        original_nodes=len(case.graph.nodes),
-        located=localised(trial, divergence, bench, {}),
-    )
-    (finding,) = report(discovery, bench, seconds=120.0)
-    return finding
 
 
 def test_there_is_a_fault_of_every_kind() -> None:
