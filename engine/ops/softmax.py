@@ -169,9 +169,9 @@ _along(
         "Softmin",
         {"composed": Form("F.softmax(-{x}, dim={dim})", source="F.softmin: softmax(-x)")},
     ),
-    # mindspore.ops.softmin: "Tensor of shape (N, *)".
+    # mindspore.ops.softmin and softmax: "Tensor of shape (N, *)".
     mindspore={
-        name: one if name == "composed" else only(has_axes, one)
+        name: only(has_axes, one)
         for name, one in mindspore_calls(
             "ops.softmin",
             "{x}, {dim}",
