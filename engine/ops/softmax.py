@@ -75,7 +75,8 @@ def _along(
         tags=("activation", "normalisation", "shape-preserving"),
         limits=no_bfloat16(FLOATS),
         torch=torch,
-        mindspore=mindspore,
+        # mindspore.ops.softmax, softmin: "Tensor of shape (N, *)"; log_softmax: "(*, N, *)".
+        mindspore={name: only(has_axes, one) for name, one in mindspore.items()},
     )
 
 
@@ -169,19 +170,15 @@ _along(
         "Softmin",
         {"composed": Form("F.softmax(-{x}, dim={dim})", source="F.softmin: softmax(-x)")},
     ),
-    # mindspore.ops.softmin and softmax: "Tensor of shape (N, *)".
-    mindspore={
-        name: only(has_axes, one)
-        for name, one in mindspore_calls(
-            "ops.softmin",
-            "{x}, {dim}",
-            keyword="x={x}, axis={dim}",
-            method="",
-            module="Softmin({dim})",
-            dtypes=_SHORT,
-            composed=Form("ops.softmax(-{x}, {dim})", source="mindspore.ops.softmin: softmax(-x)"),
-        ).items()
-    },
+    mindspore=mindspore_calls(
+        "ops.softmin",
+        "{x}, {dim}",
+        keyword="x={x}, axis={dim}",
+        method="",
+        module="Softmin({dim})",
+        dtypes=_SHORT,
+        composed=Form("ops.softmax(-{x}, {dim})", source="mindspore.ops.softmin: softmax(-x)"),
+    ),
 )
 
 
