@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.executors.outcome import Array
+from engine.executors.outcome import Array, Status
 from engine.finding import Localised
 from engine.ir.case import Case
 from engine.minimiser import Budget, minimise, renamed
@@ -51,8 +51,11 @@ def smallest(
     is_hang = divergence.kind is Kind.HANG
     quick = replace(bench, hasty=divergence.modes) if is_hang else bench
 
+    must_be_legal = _is_legal(trial)
+
     def keeps(attempt: Case) -> bool:
-        return failed_with(quick.trial(attempt, blobs, modes=modes), key)
+        made = quick.trial(attempt, blobs, modes=modes)
+        return failed_with(made, key) and (_is_legal(made) or not must_be_legal)
 
     suspects = _suspects(trial, divergence, located, changed)
     budget = Budget(seconds=seconds)
@@ -67,6 +70,15 @@ def smallest(
             if one.key == key:
                 return Smallest(again, one, quick)
     return None
+
+
+def _is_legal(trial: Trial) -> bool:
+    """Whether PyTorch's eager mode runs the program, with its gradient. One that it runs is not
+    made into one that it refuses: another framework may refuse that for the same reason."""
+    outcome = trial.outcomes.get(BASELINE["torch"])
+    if outcome is None or outcome.status is not Status.OK:
+        return False
+    return outcome.gradient_failure is None
 
 
 def needed_modes(divergence: Divergence, modes: Sequence[str]) -> tuple[str, ...]:

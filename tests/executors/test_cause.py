@@ -1,4 +1,4 @@
-"""What raises for what it was given is reported as the call that gave it."""
+"""A finding is about its cause: the call that gave a wrong value, and a program that may be run."""
 
 from __future__ import annotations
 
@@ -33,3 +33,21 @@ def test_callers_of_one_cause_are_one_finding(pool: Pool, call: str) -> None:
     assert finding.accused_op == "next"
     assert finding.key == "numerical|mindspore|mindspore-graph|return structure|"
     assert finding.minimised_nodes == 1
+
+
+def test_a_program_that_pytorch_runs_is_not_made_into_one_that_it_refuses(pool: Pool) -> None:
+    """Without the copy a leaf is written to, which PyTorch refuses, and so may PyNative."""
+    text = """case 1
+graph g
+  input x: float32[0,3] = normal(seed=0) requires_grad
+  a: float32[0,3] = clone(x)
+  b: float32[0,3] = abs_(a) as mindspore:inplace_assign writes a
+  return b
+plan
+  call
+  gradient reverse
+  check values gradients
+"""
+    finding = found_in(Bench(pool, MODES), parse_case(text), Kind.GRADIENT_RAISES)
+    assert finding.accused_modes == ("mindspore-pynative",)
+    assert "clone(" in finding.minimised_text
