@@ -200,7 +200,7 @@ class Graph:
         roots = {given.name: given.name for given in self.inputs}
         for node in self.nodes:
             before = node.writes or node.views
-            if before is None and node.op == "item":
+            if before is None and node.op == "item" and node.uses:
                 # An item shares storage with what its tuple is a view of.
                 whole = self.by_name.get(node.uses[0])
                 before = whole.views if whole else None
