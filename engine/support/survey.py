@@ -257,7 +257,8 @@ def _state_of(divergence: Divergence, trial: Trial) -> State:
     siblings = [
         mode for mode in trial.comparison.modes_of(divergence.framework) if mode in trial.outcomes
     ]
-    if set(divergence.modes) < set(siblings):
+    # Of a form that raises it is other forms that testify, not other modes.
+    if divergence.kind is not Kind.IN_FORM and set(divergence.modes) < set(siblings):
         return State.DIFFERS
     is_raised = divergence.kind.symptom is Symptom.CRASH
     return State.RAISES if is_raised else State.WRONG

@@ -11,6 +11,7 @@ import pytest
 from engine.executors.pool import Pool
 from engine.ops import OPS
 from engine.ops.spec import Form
+from engine.oracles.verdict import Kind
 from engine.support import survey as survey_module
 from engine.support.cells import Cell, cells
 from engine.support.store import Record, State, Store
@@ -90,12 +91,13 @@ def test_what_is_on_record_is_not_run_again(
     assert {(one.op, one.form) for one in again} == {("sin", "planted")}
 
 
-def test_a_call_that_raises_says_so_and_is_no_finding_of_eager_mode(
+def test_a_form_that_raises_where_others_answer_is_a_finding(
     pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plant(monkeypatch, "torch.sin({x}, 1, 2, 3)")
     store = Store(tmp_path)
     lacking = [one for one in surveyed(pool, store, some_cells()) if one.state is not State.WORKS]
     assert {(one.form, one.state) for one in lacking} == {("planted", State.RAISES)}
-    assert all("TypeError" in one.text for one in lacking if one.mode == "torch-eager")
-    assert list(store.findings()) == []
+    ((_, finding),) = store.findings()
+    assert finding.accused_framework == "torch"
+    assert finding.parts["kind"] == Kind.IN_FORM
