@@ -18,8 +18,8 @@ from engine.executors.modes import MODES, OPTIONS
 from engine.executors.outcome import Array, Failure, Outcome, Status
 from engine.finding import Ablation
 from engine.ir.case import Call, Case
-from engine.ir.digest import blob_digest, case_digest
-from engine.ir.graph import Graph, Input, Node, StoredBlob, names_dtype
+from engine.ir.digest import case_digest, stored_blob
+from engine.ir.graph import Graph, Input, Node, names_dtype
 from engine.ir.types import FLOATS, INTEGERS, Dense, itemsize, numpy_dtype
 from engine.ir.values import materialise
 from engine.ir.window import writers_of
@@ -316,10 +316,8 @@ def _widened(case: Case, dtype: str, blobs: Mapping[str, Array]) -> tuple[Case, 
         if not isinstance(given.type, Dense) or given.type.dtype not in narrow:
             return given
         array = materialise((replace(given, alias=""),), blobs)[given.name]
-        wide = array.astype(numpy_dtype(dtype))
-        digest = blob_digest(wide)
-        more[digest] = wide
-        return replace(given, type=replace(given.type, dtype=dtype), init=StoredBlob(digest))
+        init = stored_blob(array.astype(numpy_dtype(dtype)), more)
+        return replace(given, type=replace(given.type, dtype=dtype), init=init)
 
     def renamed(node: Node) -> Node:
         changes = {
@@ -342,12 +340,11 @@ def _widened(case: Case, dtype: str, blobs: Mapping[str, Array]) -> tuple[Case, 
 def _accused_first(divergence: Divergence, graph: Graph) -> tuple[Node, ...]:
     """The calls of a program, the blamed one first: the node that raised, that wrote what was lost,
     or that made the value, else the last one."""
-    calls = [node for node in graph.nodes if node.op != "item"]
     suspects = [graph.by_name[divergence.node]] if divergence.node in graph.by_name else []
     if divergence.kind is Kind.WRITE_LOST:
         suspects += writers_of(graph, divergence.value)
-    suspects += [node for node in calls if node.name == divergence.value]
-    ordered = (*(one for one in suspects if one.op != "item"), *reversed(calls))
+    suspects += [node for node in graph.calls if node.name == divergence.value]
+    ordered = (*(one for one in suspects if one.op != "item"), *reversed(graph.calls))
     return tuple(dict.fromkeys(ordered))
 
 

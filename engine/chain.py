@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from engine.executors.outcome import Answer, Array, Outcome, Status
 from engine.executors.pool import Pool
 from engine.finding import Step
 from engine.ir.case import Call, Case, Plan
-from engine.ir.digest import blob_digest
+from engine.ir.digest import stored_blob
 from engine.ir.graph import Graph, Input, StoredBlob
 from engine.ir.types import Dense
 from engine.ir.window import closure, cut, neighbourhood
@@ -29,6 +30,7 @@ from engine.tfg import FlowGraph
 
 __all__ = ["Chain", "IllegalMutant", "closed", "stale"]
 
+_RecordedCall: TypeAlias = "Callable[[int], Mapping[str, Answer]]"
 # Nodes that stay round a mutation, however many it made, so that a picture shows where it is.
 _CONTEXT = 5
 
@@ -129,10 +131,11 @@ class Chain:
             raise ConstraintViolated("the mutation touches no node")
         dirty = stale(parent, graph, changed)
         fits = _writable(graph, modes)
+        recorded = cache(lambda place: _recorded_call(case, place, self.blobs, pool))
         for middle in (centre, (*changed, *_readers_of_later_inputs(case))):
             room = max(limit, len(middle) + _CONTEXT)
             names = closed(graph, middle, dirty, limit=room, fits=fits) if middle else ()
-            found = self._window(case, names, pool) if names else None
+            found = self._window(case, names, recorded) if names else None
             if found is not None:
                 break
         else:
@@ -150,34 +153,22 @@ class Chain:
         return window, {**stored, **entering, **blobs}, before.graph
 
     def _window(
-        self, case: Case, names: tuple[str, ...], pool: Pool
+        self, case: Case, names: tuple[str, ...], recorded: _RecordedCall
     ) -> tuple[Case, dict[str, Array]] | None:
         """A window and its blobs; None where a later call of the plan changes nothing in it.
 
-        Other inputs of the model are other values at the window's edges, recorded in eager mode.
+        Other inputs of the model are other values at the window's edges: `recorded` gives what each
+        value is in a call of the plan.
         """
         window, blobs = cut(case, names, self.values)
         graph = window.graph
         calls: list[Call] = []
-        for call in case.plan.calls:
-            given = self._entering(case, call, graph, blobs, pool) if call.inputs else ()
+        for place, call in enumerate(case.plan.calls):
+            given = _entering(case, place, graph, blobs, recorded) if call.inputs else ()
             if call.inputs and not given:
                 return None
             calls.append(Call(given))
         return replace(window, plan=replace(_window_plan(case, graph), calls=tuple(calls))), blobs
-
-    def _entering(
-        self, case: Case, call: Call, window: Graph, blobs: dict[str, Array], pool: Pool
-    ) -> tuple[Input, ...]:
-        """What a later call feeds a window otherwise than the first one does."""
-        replaced = {one.name: one for one in call.inputs}
-        inner = {one.name for one in window.inputs if one.name in case.graph.by_name}
-        facts = _recorded_call(case, call, self.blobs, pool) if inner else {}
-        given = (
-            _fed(one, facts[one.name], blobs) if one.name in inner else replaced.get(one.name, one)
-            for one in window.inputs
-        )
-        return tuple(one for one in given if one != window.input_by_name[one.name])
 
     def _stored(self, graph: Graph) -> dict[str, Array]:
         """The blobs of the seed that a graph's inputs refer to."""
@@ -190,21 +181,34 @@ def _readers_of_later_inputs(case: Case) -> tuple[str, ...]:
     return tuple(node.name for node in case.graph.nodes if replaced.intersection(node.uses))
 
 
+def _entering(
+    case: Case, place: int, window: Graph, blobs: dict[str, Array], recorded: _RecordedCall
+) -> tuple[Input, ...]:
+    """What a later call feeds a window otherwise than the first one does."""
+    replaced = {one.name: one for one in case.plan.calls[place].inputs}
+    given = (
+        _fed(one, recorded(place)[one.name], blobs)
+        if one.name in case.graph.by_name
+        else replaced.get(one.name, one)
+        for one in window.inputs
+    )
+    return tuple(one for one in given if one != window.input_by_name[one.name])
+
+
 def _recorded_call(
-    case: Case, call: Call, blobs: Mapping[str, Array], pool: Pool
+    case: Case, place: int, blobs: Mapping[str, Array], pool: Pool
 ) -> Mapping[str, Answer]:
+    """Every value of the case in one of the plan's calls."""
     try:
-        return _recorded(replace(case, plan=Plan(calls=(call,))), blobs, pool)
+        return _recorded(replace(case, plan=Plan(calls=(case.plan.calls[place],))), blobs, pool)
     except IllegalMutant as error:
         raise ConstraintViolated(f"a later call: {error}") from error
 
 
 def _fed(given: Input, recorded: Answer, blobs: dict[str, Array]) -> Input:
     """An input of a window with what a later call feeds it."""
-    array = np.asarray(recorded.array, order="C")
-    digest = blob_digest(array)
-    blobs[digest] = array
-    return replace(given, type=Dense(recorded.dtype, recorded.shape), init=StoredBlob(digest))
+    init = stored_blob(np.asarray(recorded.array, order="C"), blobs)
+    return replace(given, type=Dense(recorded.dtype, recorded.shape), init=init)
 
 
 def _recorded(case: Case, blobs: Mapping[str, Array], pool: Pool) -> Mapping[str, Answer]:

@@ -52,7 +52,7 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
 # ------------------------------------------------------------------------------------- sections
 def _case(comparison: Comparison) -> Iterator[str]:
     graph, plan = comparison.case.graph, comparison.case.plan
-    ops = [node.op for node in graph.nodes if node.op != "item"]
+    ops = [node.op for node in graph.calls]
     calls = f"{len(plan.calls)} call{'s' if len(plan.calls) > 1 else ''}"
     yield f"{len(ops)} operator{'s' if len(ops) != 1 else ''}: {', '.join(ops)}"
     yield f"{calls}; gradient {plan.gradient}; checks {', '.join(plan.checks)}"

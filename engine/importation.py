@@ -22,8 +22,8 @@ from engine.executors.outcome import Array, Outcome, Status
 from engine.executors.pool import GIB, Pool
 from engine.ir.case import Case
 from engine.ir.check import check
-from engine.ir.digest import blob_digest
-from engine.ir.graph import Formula, Graph, Input, StoredBlob
+from engine.ir.digest import stored_blob
+from engine.ir.graph import Formula, Graph, Input
 from engine.ir.text import RESERVED, print_type
 from engine.ir.types import Dense, numpy_dtype
 from engine.seeds import SEEDS, parameter_count, trainable_count
@@ -203,10 +203,7 @@ def _filled(graph: Graph, values: Mapping[str, Array], blobs: dict[str, Array]) 
     def filled(given: Input) -> Input:
         if given.name not in values:
             return given
-        array = values[given.name]
-        digest = blob_digest(array)
-        blobs[digest] = array
-        return replace(given, init=StoredBlob(digest))
+        return replace(given, init=stored_blob(values[given.name], blobs))
 
     return replace(graph, inputs=tuple(filled(one) for one in graph.inputs))
 

@@ -22,8 +22,8 @@ from engine.executors.outcome import Answer, Array, Failure, Outcome, Status
 from engine.finding import Localised, Weighed
 from engine.ir.case import Case
 from engine.ir.check import check
-from engine.ir.digest import blob_digest
-from engine.ir.graph import Graph, Input, Node, StoredBlob
+from engine.ir.digest import stored_blob
+from engine.ir.graph import Graph, Input, Node
 from engine.ir.types import Dense, is_float
 from engine.ir.window import writers_of
 from engine.oracles.calls import is_same
@@ -178,7 +178,8 @@ class _Search:
         """An operand of the call that raises, which is no single value in this mode: it is the call
         that made it that is wrong."""
         node = self.graph.by_name.get(raised.value) if raised else None
-        operands = [one for one in node.uses if one in _comparable(self.trial)] if node else []
+        comparable = _comparable(self.trial)
+        operands = [one for one in node.uses if one in comparable] if node else []
         return next((said for one in operands if (said := self._several(mode, one))), None)
 
     def _writer(self, node: Node) -> str:
@@ -203,7 +204,7 @@ class _Search:
 
     def _promised(self, mode: str) -> Localised | None:
         """What has the wrong layout, or the first call after which global state is another."""
-        calls = [node for node in self.graph.nodes if node.op != "item"]
+        calls = self.graph.calls
         node = self.graph.by_name.get(self.divergence.value)
         if node is None and len(calls) == 1:
             node = calls[0]
@@ -285,16 +286,14 @@ class _Search:
         array = referees[0].working.get(name) if referees else None
         if array is None or not isinstance(of, Dense):
             return None
-        digest = blob_digest(array)
-        blobs[digest] = array
-        return Input(name, Dense(of.dtype, array.shape), init=StoredBlob(digest))
+        return Input(name, Dense(of.dtype, array.shape), init=stored_blob(array, blobs))
 
     # ---- shared
     def _raised(self, direction: str, mode: str, failure: Failure) -> Localised | None:
         """The call that failed; where nobody says which, what fails first when it is the last one
         (backward: what still fails when it is the first)."""
         node = self.graph.by_name.get(failure.node)
-        calls = [one for one in self.graph.nodes if one.op != "item"]
+        calls = self.graph.calls
         if node is None and len(calls) == 1:
             node = calls[0]
         if node is not None:

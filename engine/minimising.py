@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.executors.outcome import Array, Status
+from engine.executors.outcome import Array
 from engine.finding import Localised
 from engine.ir.case import Case
 from engine.minimiser import Budget, minimise, renamed
@@ -60,7 +60,7 @@ def smallest(
     suspects = _suspects(trial, divergence, located, changed)
     budget = Budget(seconds=seconds)
     shrunk = minimise(case, blobs, keeps, budget=budget, suspects=suspects)
-    if not budget.is_left and _operators(shrunk) > _FEW:
+    if not budget.is_left and len(shrunk.graph.calls) > _FEW:
         shrunk = minimise(shrunk, blobs, keeps, budget=Budget(seconds=_MORE * seconds))
     # A message may quote the name of a value; the short names are then not the same failure. What
     # was slow to an attempt may be no hang to a bench that has time.
@@ -76,9 +76,7 @@ def _is_legal(trial: Trial) -> bool:
     """Whether PyTorch's eager mode runs the program, with its gradient. One that it runs is not
     made into one that it refuses: another framework may refuse that for the same reason."""
     outcome = trial.outcomes.get(BASELINE["torch"])
-    if outcome is None or outcome.status is not Status.OK:
-        return False
-    return outcome.gradient_failure is None
+    return outcome is not None and outcome.is_complete
 
 
 def needed_modes(divergence: Divergence, modes: Sequence[str]) -> tuple[str, ...]:
@@ -98,10 +96,6 @@ def needed_modes(divergence: Divergence, modes: Sequence[str]) -> tuple[str, ...
 
 
 _BASELINES = (*BASELINE.values(), "torch-eager-f64")
-
-
-def _operators(case: Case) -> int:
-    return sum(node.op != "item" for node in case.graph.nodes)
 
 
 def _suspects(

@@ -268,7 +268,7 @@ def _call_name(divergence: Divergence, graph: Graph) -> str:
         apis = lower(Case(graph), divergence.framework).apis
     except (Unsupported, ConstraintViolated):
         apis = ()
-    nodes = [node for node in graph.nodes if node.op != "item"]
+    nodes = graph.calls
     forms = [form_name(graph, node, divergence.framework) for node in nodes]
     plain = len(nodes) == 1 and not nodes[0].regions and not forms[0].startswith("composed")
     if plain and len(apis) == 1:
@@ -286,5 +286,4 @@ def accused_op(divergence: Divergence, graph: Graph, places: Sequence[Localised]
         node = graph.by_name.get(name)
         if node is not None and node.op != "item":
             return node.op
-    calls = [node.op for node in graph.nodes if node.op != "item"]
-    return calls[-1] if calls else ""
+    return graph.calls[-1].op if graph.calls else ""

@@ -298,7 +298,7 @@ class _Writer:
         one that writes to its inputs or draws numbers would find other ones."""
         graph = self.case.graph
         baseline = BASELINE[self.framework]
-        specs = (OPS.get(node.op) for node in graph.nodes if node.op != "item")
+        specs = (OPS.get(node.op) for node in graph.calls)
         if (
             baseline in self.divergence.modes
             or len(self.case.plan.calls) > 1

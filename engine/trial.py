@@ -17,8 +17,8 @@ from engine.executors.pool import Document, Pool
 from engine.executors.reference import smallest_normal
 from engine.executors.request import settled
 from engine.ir.case import Call, Case, Plan
-from engine.ir.digest import blob_digest
-from engine.ir.graph import Graph, Input, Node, StoredBlob
+from engine.ir.digest import stored_blob
+from engine.ir.graph import Graph, Input, Node
 from engine.ir.types import Dense, is_float
 from engine.ir.values import materialise
 from engine.ops import OPS
@@ -433,9 +433,7 @@ class _Disturbed:
             towards = np.where(rng.random(array.shape) < 0.5, -np.inf, np.inf).astype(array.dtype)
             moved = np.where(np.isfinite(array), np.nextafter(array, towards), array)
             moved = np.where(array == 0, array, moved).astype(array.dtype)
-        digest = blob_digest(moved)
-        blobs[digest] = moved
-        return replace(given, init=StoredBlob(digest))
+        return replace(given, init=stored_blob(moved, blobs))
 
 
 def failed_with(trial: Trial, key: str) -> bool:

@@ -104,3 +104,8 @@ class Outcome:
     memory: int = 0
     reason: str = ""
     source: str = ""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it answered, with its gradient where one was asked for."""
+        return self.status is Status.OK and self.gradient_failure is None

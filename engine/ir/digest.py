@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MutableMapping
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.ir.case import Case
-from engine.ir.graph import Graph, Input, Node, Region
+from engine.ir.graph import Graph, Input, Node, Region, StoredBlob
 from engine.ir.text import print_attr, print_input, print_type
 
-__all__ = ["blob_digest", "case_digest", "digest"]
+__all__ = ["blob_digest", "case_digest", "digest", "stored_blob"]
 
 
 def digest(graph: Graph) -> str:
@@ -40,6 +40,15 @@ def case_digest(case: Case) -> str:
 def blob_digest(array: npt.NDArray[np.generic]) -> str:
     """Digest of the array's bytes in row-major order."""
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+
+
+def stored_blob(
+    array: npt.NDArray[np.generic], blobs: MutableMapping[str, npt.NDArray[np.generic]]
+) -> StoredBlob:
+    """The array put into `blobs` under its digest, and what an input refers to it by."""
+    stored = StoredBlob(blob_digest(array))
+    blobs[stored.digest] = array
+    return stored
 
 
 def _sha256(value: object) -> str:

@@ -170,6 +170,11 @@ class Graph:
         return {node.name: node for node in self.nodes}
 
     @cached_property
+    def calls(self) -> tuple[Node, ...]:
+        """The nodes that call an operator: all but those that take a tuple apart."""
+        return tuple(node for node in self.nodes if node.op != "item")
+
+    @cached_property
     def position(self) -> Mapping[str, int]:
         return {node.name: place for place, node in enumerate(self.nodes)}
 

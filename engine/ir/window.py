@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from engine.errors import ConstraintViolated
 from engine.ir.case import Case, Plan
-from engine.ir.digest import blob_digest
-from engine.ir.graph import Graph, Input, Node, StoredBlob
+from engine.ir.digest import stored_blob
+from engine.ir.graph import Graph, Input, Node
 from engine.ir.types import Dense, Tuple, is_float
 
 __all__ = ["closure", "cut", "neighbourhood", "writers_of"]
@@ -77,12 +77,11 @@ def _input(graph: Graph, name: str, values: Mapping[str, Array], blobs: dict[str
         raise ConstraintViolated(f"{name} would enter a window, but its value was not recorded")
     # Keeps arrays without axes as they are, which `ascontiguousarray` does not.
     array = np.asarray(values[name], order="C")
-    digest = blob_digest(array)
-    blobs[digest] = array
     declared = graph.types[name]
     assert isinstance(declared, Dense), f"{name} has type {declared} and cannot enter a window"
     given = Dense(declared.dtype, array.shape)
-    return Input(name, given, "input", StoredBlob(digest), requires_grad=is_float(given.dtype))
+    stored = stored_blob(array, blobs)
+    return Input(name, given, "input", stored, requires_grad=is_float(given.dtype))
 
 
 def closure(graph: Graph, names: Iterable[str]) -> set[str]:

@@ -176,7 +176,7 @@ class Experiment:
         if one.mode != _PYNATIVE or one.phase != "gradient":
             return one
         other = pool.run(drawn.window, _GRAPH, blobs=drawn.blobs)
-        if other.status is Status.OK and other.gradient_failure is None:
+        if other.is_complete:
             return one
         return replace(one, status=Status.UNSUPPORTED.value, said=f"no gradient: {one.said}")
 
@@ -231,7 +231,7 @@ def _in_doubt(proposal: Proposal, parent: Graph) -> tuple[str, ...]:
 
 def _ran(mode: str, outcome: Outcome) -> Ran:
     failure = outcome.failure or outcome.gradient_failure
-    if outcome.status is Status.OK and outcome.gradient_failure is None:
+    if outcome.is_complete:
         return Ran(mode, "ok")
     status = outcome.status if outcome.status is not Status.OK else Status.RAISED
     said = f"{failure.type}: {failure.message}" if failure else outcome.reason or outcome.signal

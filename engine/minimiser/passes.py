@@ -17,8 +17,8 @@ import numpy.typing as npt
 from engine.errors import ConstraintViolated
 from engine.executors.reference import evaluate
 from engine.ir.case import Call, Case, Plan
-from engine.ir.digest import blob_digest
-from engine.ir.graph import Attr, Formula, Graph, Input, Literal, Node, Random, Region, StoredBlob
+from engine.ir.digest import stored_blob
+from engine.ir.graph import Attr, Formula, Graph, Input, Literal, Node, Random, Region
 from engine.ir.types import Dense, Tuple, is_float
 from engine.ir.values import materialise
 from engine.ir.window import cut
@@ -37,7 +37,7 @@ _FURTHEST = 3
 # ---------------------------------------------------------------------------------- structure
 def cut_out(case: Case, blobs: Blobs) -> Iterator[Case]:
     """Single nodes, then growing sets of ancestors, fed with the values they see."""
-    ends = [node.name for node in reversed(case.graph.nodes) if node.op != "item"]
+    ends = [node.name for node in reversed(case.graph.calls)]
     yield from _cut(case, blobs, ((name, depth) for depth in (0, 1, 2, 4) for name in ends))
 
 
@@ -344,12 +344,10 @@ def _array(given: Input, blobs: Blobs) -> Array:
 def _stored(given: Input, array: Array, blobs: Blobs, dtype: str = "") -> Input:
     assert isinstance(given.type, Dense)
     array = np.ascontiguousarray(array)
-    digest = blob_digest(array)
-    blobs[digest] = array
     return replace(
         given,
         type=Dense(dtype or given.type.dtype, array.shape),
-        init=StoredBlob(digest),
+        init=stored_blob(array, blobs),
         layout="contiguous" if given.layout != "contiguous" and array.ndim < 2 else given.layout,
     )
 

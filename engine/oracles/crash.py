@@ -208,7 +208,7 @@ def _suspects(comparison: Comparison, failure: Failure) -> tuple[Node, ...]:
     graph = comparison.case.graph
     if failure.node in graph.by_name:
         return (graph.by_name[failure.node],)
-    return tuple(node for node in graph.nodes if node.op != "item")
+    return graph.calls
 
 
 def _has_ordinary_dtypes(comparison: Comparison, nodes: tuple[Node, ...]) -> bool:

@@ -134,7 +134,7 @@ class Differences:
     @cached_property
     def _is_differentiable(self) -> bool:
         """Whether differences are what a framework promises: not across a `detach`."""
-        specs = [OPS.get(node.op) for node in self.case.graph.nodes if node.op != "item"]
+        specs = [OPS.get(node.op) for node in self.case.graph.calls]
         return all(one is not None and one.differentiable for one in specs)
 
     def _loss(self, values: Mapping[str, Array]) -> float:

@@ -123,7 +123,7 @@ class _Survey:
 
     def _answers_alone(self, cell: Cell, mode: str, outcome: Outcome) -> bool:
         """Whether a mode that answered stands when it is asked alone."""
-        if outcome.status is not Status.OK or outcome.gradient_failure is not None:
+        if not outcome.is_complete:
             return False
         return _is_clean(self.bench.trial(cell.case, {}, modes=(mode,)), (mode,))
 
@@ -245,10 +245,7 @@ def _batches(cells: Sequence[Cell], size: int) -> Iterator[list[Cell]]:
 
 def _is_clean(trial: Trial, modes: Sequence[str]) -> bool:
     """Every mode answered, with its gradient, and nothing speaks against any answer."""
-    answered = all(
-        trial.outcomes[mode].status is Status.OK and trial.outcomes[mode].gradient_failure is None
-        for mode in modes
-    )
+    answered = all(trial.outcomes[mode].is_complete for mode in modes)
     return answered and trial.verdict.ruling is Ruling.PASS
 
 
@@ -260,8 +257,7 @@ def _state_of(divergence: Divergence, trial: Trial) -> State:
     # Of a form that raises it is other forms that testify, not other modes.
     if divergence.kind is not Kind.IN_FORM and set(divergence.modes) < set(siblings):
         return State.DIFFERS
-    is_raised = divergence.kind.symptom is Symptom.CRASH
-    return State.RAISES if is_raised else State.WRONG
+    return State.RAISES if divergence.symptom is Symptom.CRASH else State.WRONG
 
 
 def _backward(cell: Cell, outcome: Outcome, own: Sequence[Divergence]) -> bool | None:
