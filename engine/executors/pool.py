@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from engine.errors import BadInput
 from engine.executors.environment import Environment, default_environments, require_folder
@@ -111,7 +112,9 @@ class Pool:
     `environments` by framework (default: this interpreter for both). `scratch`: where folders of
     pools lie (default: a folder of this user in the temporary one); what pools of dead processes
     left there is removed. `address_space` in bytes for a worker, 0 for no limit. `on_status` is
-    told what takes long. Nothing is started before it is needed.
+    told what takes long. Nothing is started before it is needed. While a pool is open, NumPy
+    calculates in one thread, as the workers do: threads of a BLAS that wait for the next small
+    product keep a processor busy that the workers need.
     """
 
     environments: Mapping[str, Environment] | None = None
@@ -131,6 +134,7 @@ class Pool:
         name = f"pool-{os.getpid()}-{_started(os.getpid())}-"
         self._folder = Path(tempfile.mkdtemp(prefix=name, dir=self._root))
         self._owner = os.getpid()
+        self._threads = threadpool_limits(limits=1, user_api="blas")
 
     def __enter__(self) -> Pool:
         return self
@@ -153,6 +157,7 @@ class Pool:
             if side.zygote is not None:
                 side.zygote.stop()
             side.zygote = side.worker = None
+        self._threads.restore_original_limits()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     # ---------------------------------------------------------------------------- what is asked
