@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeGuard
 
 import numpy as np
 
@@ -14,12 +15,12 @@ from engine.executors.apis import public_api, public_apis
 from engine.executors.described import described
 from engine.executors.outcome import Array, Outcome, Status
 from engine.executors.pool import Document, Pool
-from engine.executors.reference import smallest_normal
+from engine.executors.reference import epsilon, smallest_normal
 from engine.executors.request import settled
 from engine.ir.case import Call, Case, Plan
 from engine.ir.digest import stored_blob
 from engine.ir.graph import Graph, Input, Node
-from engine.ir.types import Dense, is_float
+from engine.ir.types import Dense, Type, is_float, numpy_dtype
 from engine.ir.values import materialise
 from engine.ops import OPS
 from engine.ops.typing import call_of_node, retype
@@ -386,7 +387,8 @@ def _arrays(outcome: Outcome) -> dict[str, Array | None]:
 
 @dataclass(frozen=True)
 class _Disturbed:
-    """Gradients of the case in float64 with inputs moved by one unit in the last place."""
+    """Gradients of the case in float64 with every rounding disturbed by one unit in the last place:
+    inputs moved, and results and what flows back to them multiplied by 1 + u eps."""
 
     pool: Pool
     case: Case
@@ -401,25 +403,33 @@ class _Disturbed:
         for number in range(_GRADIENT_DRAWS + 1):
             # The last draw moves nothing but subnormal numbers, which may be flushed to zero.
             rng = np.random.default_rng([21, number]) if number < _GRADIENT_DRAWS else None
-            case, blobs = self._moved(rng)
-            if case == self.case:
+            blobs = dict(self.blobs)
+            graph = self._moved(rng, blobs)
+            if graph == self.case.graph:
                 continue
-            outcome = self.pool.run(case, _DOUBLE, blobs=blobs)
+            outcome = self.pool.run(self.case.with_graph(graph), _DOUBLE, blobs=blobs)
             if outcome.status is Status.OK:
                 found.append(_arrays(outcome))
         return tuple(found)
 
-    def _moved(self, rng: np.random.Generator | None) -> tuple[Case, dict[str, Array]]:
-        blobs = dict(self.blobs)
-        inputs = []
-        for given in self.case.graph.inputs:
-            inputs.append(self._moved_input(given, rng, blobs))
-        return self.case.with_graph(replace(self.case.graph, inputs=tuple(inputs))), blobs
+    def _moved(self, rng: np.random.Generator | None, blobs: dict[str, Array]) -> Graph:
+        graph = self.case.graph
+        inputs = [self._moved_input(given, rng, blobs) for given in graph.inputs]
+        nodes: list[Node] = []
+        for node in graph.nodes:
+            factor = None if rng is None else self._factor(node, rng, blobs)
+            if factor is None:
+                nodes.append(node)
+                continue
+            inputs.append(factor)
+            rounded = replace(node, name=f"{factor.name}_of")
+            nodes += [rounded, Node(node.name, "mul", (rounded.name, factor.name), node.type)]
+        return replace(graph, inputs=tuple(inputs), nodes=tuple(nodes))
 
     def _moved_input(
         self, given: Input, rng: np.random.Generator | None, blobs: dict[str, Array]
     ) -> Input:
-        if not isinstance(given.type, Dense) or not is_float(given.type.dtype) or given.alias:
+        if not _is_rounded(given.type) or given.alias:
             return given
         array = materialise((given,), self.blobs)[given.name]
         if rng is None:
@@ -434,6 +444,22 @@ class _Disturbed:
             moved = np.where(np.isfinite(array), np.nextafter(array, towards), array)
             moved = np.where(array == 0, array, moved).astype(array.dtype)
         return replace(given, init=stored_blob(moved, blobs))
+
+    def _factor(
+        self, node: Node, rng: np.random.Generator, blobs: dict[str, Array]
+    ) -> Input | None:
+        """What to multiply a result by, None where it is not rounded, or must stay what it is."""
+        if node.views or _writes_inputs(self.case.graph):
+            return None
+        if not _is_rounded(node.type) or not node.type.is_static:
+            return None
+        steps = 1 + epsilon(node.type.dtype) * rng.integers(-1, 2, node.type.extents)
+        init = stored_blob(np.asarray(steps, numpy_dtype(node.type.dtype)), blobs)
+        return Input(f"{node.name}_rounding", node.type, "constant", init)
+
+
+def _is_rounded(given: Type) -> TypeGuard[Dense]:
+    return isinstance(given, Dense) and is_float(given.dtype)
 
 
 def failed_with(trial: Trial, key: str) -> bool:

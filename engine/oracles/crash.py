@@ -221,8 +221,15 @@ def _has_ordinary_dtypes(comparison: Comparison, nodes: tuple[Node, ...]) -> boo
 
 
 def _has_ordinary_values(comparison: Comparison, nodes: tuple[Node, ...]) -> bool:
-    """Whether all that the nodes are given is finite, and something: of NaN, infinities and tensors
-    of no element pages say little, and "must be greater than 0" leaves them out."""
-    used = {one for node in nodes for one in node.operands if one}
-    values = [referee.exact[one] for referee in comparison.referees for one in used]
-    return all(one.size and bool(np.isfinite(as_float64(one)).all()) for one in values)
+    """Whether all that the nodes are given is finite, and something, and what they make of it in
+    float64 finite: of NaN, infinities, tensors of no element and operands outside of a function's
+    domain pages say little, and "must be greater than 0" leaves them out."""
+    given = {one for node in nodes for one in node.operands if one}
+    made = {node.name for node in nodes}
+    return all(
+        bool(np.isfinite(as_float64(value)).all()) and (value.size or name in made)
+        for referee in comparison.referees
+        for name, value in referee.exact.items()
+        # The values of a tuple are under "name.0", "name.1", ...
+        if name in given or name.partition(".")[0] in made
+    )
