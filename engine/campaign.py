@@ -354,10 +354,7 @@ class Campaign:
     def _findings(self, number: int, attempt: _Attempt, trial: Trial) -> Iterator[Finding]:
         """Confirm, minimise and describe every failure that is new to this campaign."""
         graph, bench = attempt.window.graph, self._bench(attempt)
-        for divergence in trial.verdict.divergences:
-            quick, is_certain = quick_key(divergence, graph)
-            if not self.throttle.is_worth_a_look(quick, is_certain=is_certain):
-                continue
+        for divergence, quick in self.throttle.worth_a_look(trial.verdict.divergences, graph):
             located = localised(trial, divergence, bench, attempt.blobs)
             if not self.throttle.admits(coarse_key(divergence, located, graph)):
                 self.throttle.note_confirmed(quick)

@@ -32,7 +32,7 @@ from engine.oracles.keys import normalise
 from engine.oracles.numeric import gap
 from engine.oracles.verdict import Divergence, Kind
 from engine.trial import Bench, Trial
-from engine.weighing import weighed
+from engine.weighing import weighed_gradient
 
 __all__ = ["LARGEST", "localised", "until"]
 
@@ -467,12 +467,5 @@ def _times(ratio: float) -> str:
 
 def _gradient_of(comparison: Comparison, mode: str, name: str) -> Weighed | None:
     """The gradient of a value in a mode, where it counts as wrong."""
-    return next(
-        (
-            one
-            for one in weighed(comparison)
-            if (one.quantity, one.mode, one.name) == ("gradient", mode, name)
-            and one.ratio > _COUNTS
-        ),
-        None,
-    )
+    row = weighed_gradient(comparison, mode, name) if mode in comparison.ok else None
+    return row if row is not None and row.ratio > _COUNTS else None

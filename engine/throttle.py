@@ -10,7 +10,7 @@ as the in-place calls that all lose their result, a few members are, whatever th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from engine.finding import Localised
@@ -22,7 +22,8 @@ from engine.oracles.verdict import Divergence, Kind
 __all__ = ["LOOKS", "MEMBERS", "Coarse", "Throttle", "coarse_key", "family_of_coarse", "quick_key"]
 
 LOOKS = 3
-"""How often a failure is looked at again that did not repeat, or whose call is a guess."""
+"""How often a failure is looked at again that did not repeat, or whose call is a guess; in one
+round, how many of one failure key are looked at."""
 MEMBERS = 3
 """How many calls of a family are minimised, and how many failures that no call is known of."""
 
@@ -50,6 +51,18 @@ class Throttle:
         if is_certain and self.known[f"confirmed {quick}"]:
             return False
         return self.known[quick] <= LOOKS
+
+    def worth_a_look(
+        self, divergences: Iterable[Divergence], graph: Graph
+    ) -> Iterator[tuple[Divergence, str]]:
+        """Those failures of one round to localise and confirm, with their quick keys. Of one
+        failure key a few are: one fault may spoil the gradient of every input."""
+        alike: Counter[str] = Counter()
+        for divergence in divergences:
+            quick, is_certain = quick_key(divergence, graph)
+            if alike[divergence.key] < LOOKS and self.is_worth_a_look(quick, is_certain=is_certain):
+                alike[divergence.key] += 1
+                yield divergence, quick
 
     def admits(self, coarse: Coarse) -> bool:
         """Whether a failure may be minimised: it is not on record, nor are enough of its family. A

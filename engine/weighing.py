@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from engine.oracles.numeric import (
 )
 from engine.oracles.referee import Floats, Referee, as_float64, distance
 
-__all__ = ["weighed"]
+__all__ = ["weighed", "weighed_gradient"]
 
 
 def weighed(comparison: Comparison) -> tuple[Weighed, ...]:
@@ -37,7 +37,15 @@ def weighed(comparison: Comparison) -> tuple[Weighed, ...]:
     def place(row: Weighed) -> tuple[bool, int, int]:
         return row.quantity == "gradient", row.call, order.index(base_of(row.mode))
 
-    return tuple(sorted((*_outputs(comparison), *_gradients(comparison)), key=place))
+    gradients = comparison.gradients.exact if comparison.gradients else ()
+    rows = (row for name in gradients for row in _gradients(comparison, name, comparison.ok))
+    return tuple(sorted((*_outputs(comparison), *rows), key=place))
+
+
+def weighed_gradient(comparison: Comparison, mode: str, name: str) -> Weighed | None:
+    """The gradient of one value in one mode, without the cost of the others; None where it is not
+    weighed."""
+    return next(_gradients(comparison, name, (mode,)), None)
 
 
 # -------------------------------------------------------------------------------------- outputs
@@ -107,22 +115,22 @@ def _allowed(
 
 
 # ------------------------------------------------------------------------------------ gradients
-def _gradients(comparison: Comparison) -> Iterator[Weighed]:
+def _gradients(comparison: Comparison, name: str, modes: Collection[str]) -> Iterator[Weighed]:
     referee = comparison.gradients
     if referee is None or comparison.incomparable.intersection(comparison.case.graph.outputs):
         return
+    array = referee.exact.get(name)
+    if array is None:
+        return
     types = comparison.case.graph.types.values()
     floats = {one.dtype for one in types if isinstance(one, Dense) and is_float(one.dtype)}
-    for name, array in referee.exact.items():
-        if array is None:
-            continue
-        for mode in comparison.ok:
-            answer = comparison.outcomes[mode].gradients.get(name)
-            if answer is not None and answer.array is not None:
-                dtype = answer.dtype
-                if dtype == "float64" and floats != {"float64"}:
-                    dtype = "float32"
-                yield from _gradient(mode, name, answer.array, dtype, array, referee)
+    for mode in modes:
+        answer = comparison.outcomes[mode].gradients.get(name)
+        if answer is not None and answer.array is not None:
+            dtype = answer.dtype
+            if dtype == "float64" and floats != {"float64"}:
+                dtype = "float32"
+            yield from _gradient(mode, name, answer.array, dtype, array, referee)
 
 
 def _gradient(

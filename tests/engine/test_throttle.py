@@ -57,6 +57,16 @@ def test_the_coarse_key_is_of_the_call_where_the_failure_was_localised() -> None
     assert coarse_key(LOST, (), GRAPH).key == lost("exp_").key
 
 
+def test_of_many_wrong_gradients_in_one_round_a_few_are_looked_at() -> None:
+    modes = ("torch-aot",)
+    gradients = [
+        Divergence(Kind.GRADIENT, "torch", modes, value=f"gradient of w{place}")
+        for place in range(50)
+    ]
+    seen = [one for one, _ in Throttle(Counter()).worth_a_look([RAISED, *gradients, LOST], GRAPH)]
+    assert seen == [RAISED, *gradients[:LOOKS], LOST]
+
+
 def test_a_coarse_key_is_minimised_once() -> None:
     throttle = Throttle(Counter())
     assert throttle.admits(wrong("relu"))
