@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.ablation import ablations, label
 from engine.errors import ConstraintViolated
+from engine.executors.apis import public_apis
 from engine.executors.lowering import Unsupported, lower
 from engine.executors.outcome import Answer, Array, Outcome, Status
 from engine.facts import facts_in_words
@@ -21,7 +22,7 @@ from engine.ir.text import print_case
 from engine.localisation import localised, until
 from engine.minimising import needed_modes, smallest
 from engine.oracles.judge import PHRASES, describe, modes_in_words
-from engine.oracles.keys import form_name, signature_parts
+from engine.oracles.keys import form_name, form_of, signature_parts
 from engine.oracles.verdict import Divergence
 from engine.script import write_script
 from engine.script_run import Ending, run_script
@@ -262,8 +263,8 @@ def title_of(divergence: Divergence, graph: Graph) -> str:
 
 
 def _call_name(divergence: Divergence, graph: Graph) -> str:
-    """The public API where the program is one call, else the operators: of a call that a form is
-    composed with, or a region makes, nobody knows that it is the wrong one."""
+    """The public API where the program is one call, or where it raised in one; else the operators:
+    of the calls that a form is composed with, or a region makes, nobody knows which is wrong."""
     try:
         apis = lower(Case(graph), divergence.framework).apis
     except (Unsupported, ConstraintViolated):
@@ -273,6 +274,11 @@ def _call_name(divergence: Divergence, graph: Graph) -> str:
     plain = len(nodes) == 1 and not nodes[0].regions and not forms[0].startswith("composed")
     if plain and len(apis) == 1:
         return apis[0]
+    written = [form_of(graph, node, divergence.framework) for node in nodes]
+    called = [api for one in written if one for api in public_apis(one[1], divergence.framework)]
+    raised = {api for api in called if api.rpartition(".")[2] in divergence.entered[:1]}
+    if len(raised) == 1:
+        return raised.pop()
     return " + ".join(dict.fromkeys(node.op for node in nodes[-3:]))
 
 

@@ -66,7 +66,9 @@ class CallAnswer:
 class Failure:
     """An exception of the framework. `phase`: "setup", "compile", "call 0", "gradient", ...
 
-    `node`: the graph node whose line raised, "" where the traceback does not say.
+    `node`: the graph node whose line raised, "" where the traceback does not say. `entered`: names
+    of the framework's functions that its line had entered, outermost first, as far as they are
+    written in Python.
     """
 
     type: str
@@ -74,6 +76,7 @@ class Failure:
     traceback: str
     phase: str
     node: str = ""
+    entered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,9 @@ def _array(block: Block) -> Array:
 
 
 def _failure(message: Mapping[str, Any] | None) -> Failure | None:
-    return None if message is None else Failure(**message)
+    if message is None:
+        return None
+    return Failure(**{**message, "entered": tuple(message["entered"])})
 
 
 def of_case(case: Case) -> list[Sequence[Input]]:

@@ -154,6 +154,7 @@ def _one_sided(
             call=_call_of(failure),
             message=normalise(failure.type, failure.message),
             evidence=(f"the same call works in {' and '.join(answered)}",),
+            entered=failure.entered,
         )
 
 
@@ -189,6 +190,7 @@ def _everywhere(
             f"the same call works in {' and '.join(others)}",
             "CPU is among the supported platforms of the call's documentation",
         ),
+        entered=failure.entered,
     )
 
 

@@ -67,7 +67,8 @@ class Divergence:
     `value`: the output or input concerned ("" for a raise). `message`: normalised text of an error.
     `evidence`: sentences, most telling first. `errors`: greatest error of each mode against the
     float64 referee, in units of the tolerance. `worst`: index of the worst element. `call`: which
-    of the plan's calls.
+    of the plan's calls. `entered`: functions of the framework in which it was raised, as `Failure`
+    has them.
     """
 
     kind: Kind
@@ -80,6 +81,7 @@ class Divergence:
     errors: tuple[tuple[str, float], ...] = ()
     worst: tuple[int, ...] = ()
     call: int = 0
+    entered: tuple[str, ...] = ()
 
     @property
     def symptom(self) -> Symptom:

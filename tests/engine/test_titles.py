@@ -48,6 +48,18 @@ def test_a_formula_is_called_by_its_operator_and_a_call_by_its_api(text: str, na
     assert title_of(divergence, graph) == f"{name}: MindSpore PyNative gave wrong values"
 
 
+def test_a_formula_in_which_one_call_raised_is_called_by_that() -> None:
+    graph = parse_graph(
+        "graph g\n  input x: float32[1,1] = [1.0]\n  a: float32[1,1] = solve(x, x)\n  return a\n"
+    )
+    modes = ("mindspore-pynative",)
+    entered = ("inverse", "__call__")
+    divergence = Divergence(Kind.DOCUMENTED, "mindspore", modes, node="a", entered=entered)
+    assert title_of(divergence, graph).startswith("mindspore.ops.inverse: MindSpore PyNative ")
+    elsewhere = Divergence(Kind.DOCUMENTED, "mindspore", modes, node="a", entered=("__call__",))
+    assert title_of(elsewhere, graph).startswith("solve: ")
+
+
 LOST = """graph g
   input x: float32[2] = [1.0, -1.0]
   a: float32[2] = clone(x)

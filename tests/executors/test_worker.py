@@ -301,6 +301,16 @@ def test_lack_while_differentiating_is_not_the_frameworks_fault(run: Run) -> Non
     assert "FileNotFoundError" in found.reason
 
 
+def test_error_names_the_function_that_the_line_had_entered(run: Run) -> None:
+    source = (
+        HEAD["mindspore-pynative"]
+        + "def forward(x):\n    return ops.relu(ops.inverse(ops.ones((1, 1), ms.float32)))\n"
+    )
+    found = run("mindspore-pynative", source)
+    assert found.failure is not None
+    assert found.failure.entered[:1] == ("inverse",)
+
+
 def test_compile_error_of_mindspore_names_its_node(run: Run) -> None:
     source = (
         HEAD["mindspore-graph"] + "def forward(x):\n    v0 = x + 1\n    return ops.matmul(v0, v0)\n"

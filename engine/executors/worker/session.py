@@ -195,6 +195,7 @@ def failure(run: Run, error: BaseException) -> dict[str, Any]:
         "traceback": kept,
         "phase": "compile" if compiling else run.phase,
         "node": _node(run, error, text),
+        "entered": _entered(run, error),
     }
 
 
@@ -263,6 +264,16 @@ def _node(run: Run, error: BaseException, text: str) -> str:
         if str(place) in lines:
             return lines[str(place)]
     return ""
+
+
+def _entered(run: Run, error: BaseException) -> list[str]:
+    """Functions that were called from the last line of the program that the traceback shows."""
+    names: list[str] = []
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename == run.request["path"]:
+            return names[::-1]
+        names.append(frame.name)
+    return []
 
 
 def _said(path: str, text: str) -> list[int]:
