@@ -6,9 +6,8 @@ deterministic, and it need not check that a proposal is legal or smaller: the se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import replace
-from itertools import product
 from typing import TypeAlias
 
 import numpy as np
@@ -105,7 +104,7 @@ def bypass(case: Case, blobs: Blobs) -> Iterator[Case]:
         alike = [one for one in sources if graph.types[one] == node.type]
         alike.sort(key=place.__getitem__)
         for one in (*alike[:_FURTHEST], *alike[_FURTHEST:][-1:]):
-            yield from _substituted(case, node.name, one)
+            yield from _substituted(case, {node.name: one})
 
 
 def replace_by_input(case: Case, blobs: Blobs) -> Iterator[Case]:
@@ -250,11 +249,16 @@ def plain_inputs(case: Case, blobs: Blobs) -> Iterator[Case]:
 
 
 def merge_inputs(case: Case, blobs: Blobs) -> Iterator[Case]:
-    """Two inputs of one type replaced by one."""
+    """All inputs of one type replaced by the first, then two by one."""
     inputs = case.graph.inputs
-    for later, earlier in product(reversed(inputs), inputs):
-        if later.type == earlier.type and inputs.index(earlier) < inputs.index(later):
-            yield from _substituted(case, later.name, earlier.name)
+    first = {given.type: given.name for given in reversed(inputs)}
+    alike = {given.name: first[given.type] for given in inputs if first[given.type] != given.name}
+    if len(alike) > 1:
+        yield from _substituted(case, alike)
+    for place, later in reversed(tuple(enumerate(inputs))):
+        for earlier in inputs[:place]:
+            if later.type == earlier.type:
+                yield from _substituted(case, {later.name: earlier.name})
 
 
 def plain_values(case: Case, blobs: Blobs) -> Iterator[Case]:
@@ -397,30 +401,30 @@ def _with_extent(node: Node, extent: int, smaller: int) -> Node:
     return node.with_attrs(**changed) if changed else node
 
 
-def _substituted(case: Case, name: str, other: str) -> Iterator[Case]:
-    """Every use of one value replaced by another, and what is then unused removed."""
+def _substituted(case: Case, others: Mapping[str, str]) -> Iterator[Case]:
+    """Every use of the named values replaced by others, and what is then unused removed."""
     graph = case.graph
     nodes = tuple(
         replace(
             node,
-            operands=tuple(other if one == name else one for one in node.operands),
-            writes=other if node.writes == name else node.writes,
-            views=other if node.views == name else node.views,
-            regions=tuple(_captured(one, name, other) for one in node.regions),
+            operands=tuple(one and others.get(one, one) for one in node.operands),
+            writes=node.writes and others.get(node.writes, node.writes),
+            views=node.views and others.get(node.views, node.views),
+            regions=tuple(_captured(one, others) for one in node.regions),
         )
         for node in graph.nodes
-        if node.name != name
+        if node.name not in others
     )
-    outputs = tuple(dict.fromkeys(other if one == name else one for one in graph.outputs))
-    inputs = tuple(given for given in graph.inputs if given.name != name)
+    outputs = tuple(dict.fromkeys(others.get(one, one) for one in graph.outputs))
+    inputs = tuple(given for given in graph.inputs if given.name not in others)
     changed = case.with_graph(replace(graph, nodes=nodes, outputs=outputs, inputs=inputs))
     for attempt in _retyped(changed, {}):
         if any(one in attempt.graph.by_name for one in attempt.graph.outputs):
             yield _pruned(attempt, attempt.graph.outputs, ())
 
 
-def _captured(region: Region, name: str, other: str) -> Region:
-    captures = tuple((inner, other if outer == name else outer) for inner, outer in region.captures)
+def _captured(region: Region, others: Mapping[str, str]) -> Region:
+    captures = tuple((inner, others.get(outer, outer)) for inner, outer in region.captures)
     return replace(region, captures=captures)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
@@ -20,6 +20,7 @@ from engine.ops import OPS
 __all__ = ["Budget", "minimise", "size"]
 
 Keeps: TypeAlias = "Callable[[Case], bool]"
+Shrink: TypeAlias = "Callable[[Case, Blobs], Iterable[Case]]"
 _DTYPE_ORDER = ("float32", "int64", "bool", "float64", "int32", "float16", "bfloat16")
 
 
@@ -73,7 +74,7 @@ def _exhaust(
     case: Case,
     blobs: Blobs,
     keeps: Keeps,
-    shrink: Callable[[Case, Blobs], object],
+    shrink: Shrink,
     seen: set[str],
     budget: Budget,
 ) -> Case:
@@ -93,15 +94,15 @@ def _exhaust(
     return case
 
 
-def _proposals(case: Case, blobs: Blobs, shrink: Callable[[Case, Blobs], object]) -> list[Case]:
-    valid = []
-    for attempt in shrink(case, blobs):  # type: ignore[attr-defined]
+def _proposals(case: Case, blobs: Blobs, shrink: Shrink) -> Iterator[Case]:
+    """One after another: there may be many, and those after the first that is kept are not
+    wanted."""
+    for attempt in shrink(case, blobs):
         try:
             check(attempt)
         except (InvalidGraph, ConstraintViolated):
             continue
-        valid.append(attempt)
-    return valid
+        yield attempt
 
 
 def _is_new(case: Case, seen: set[str]) -> bool:

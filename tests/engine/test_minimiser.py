@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -55,6 +56,30 @@ def shrink(text: str) -> tuple[Case, dict[str, Array]]:
     blobs: dict[str, Array] = {}
     budget = Budget(attempts=2000, seconds=1e9)
     return minimise(parse_case(text), blobs, has_nan_from_sqrt(blobs), budget=budget), blobs
+
+
+def test_proposals_after_the_one_that_is_kept_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shorten(case: Case, blobs: dict[str, Array]) -> Iterator[Case]:
+        if case.graph.outputs != case.graph.outputs[:1]:
+            yield case.with_graph(replace(case.graph, outputs=case.graph.outputs[:1]))
+            raise AssertionError("one more was asked for")
+
+    monkeypatch.setattr("engine.minimiser.search.PASSES", {"shorten": shorten})
+    found = minimise(parse_case(CHAIN), {}, lambda case: True, budget=Budget())
+    assert found.graph.outputs == ("v1",)
+
+
+def test_inputs_of_one_type_are_merged_at_once() -> None:
+    names = [f"x{place}" for place in range(30)]
+    inputs = "".join(f"  input {one}: float32[2] = normal(seed=1)\n" for one in names)
+    sums = "".join(
+        f"  v{place}: float32[2] = add({f'v{place - 1}' if place else 'x0'}, {one})\n"
+        for place, one in enumerate(names)
+    )
+    text = f"case 1\ngraph sum\n{inputs}{sums}  return v29\nplan\n  call\n  check values\n"
+    proposal = next(PASSES["merge inputs"](parse_case(text), {}))
+    assert [one.name for one in proposal.graph.inputs] == ["x0"]
+    assert len(proposal.graph.nodes) == 30
 
 
 def test_one_operator_on_one_number_remains() -> None:
