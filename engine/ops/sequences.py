@@ -316,6 +316,10 @@ def filled_dtype(value: Attr) -> str:
             return "float32"
 
 
+def _is_whole(call: OpCall) -> bool:
+    return not isinstance(call.attr("value"), float)
+
+
 lent(
     "full",
     attrs={"value": (2, 1.5, True, -3)},
@@ -334,9 +338,12 @@ lent(
         ),
     },
     mindspore={
-        "function": "ops.full({x}.shape, {value})",
+        # The page's example of ops.full makes whole numbers of 1.2 where no dtype is given.
+        "function": Form("ops.full({x}.shape, {value})", when=_is_whole, api="ops.full"),
         "keyword": Form(
-            "ops.full(size={x}.shape, fill_value={value})", source="mindspore.ops.full: names"
+            "ops.full(size={x}.shape, fill_value={value})",
+            when=_is_whole,
+            source="mindspore.ops.full: names",
         ),
         "mint": Form("mint.full({x}.shape, {value})", source="mindspore.mint.full(size, value)"),
     },

@@ -25,7 +25,7 @@ _DECLINED = (
 )
 # What autograd says of a program that cannot be differentiated: eager mode when the gradient is
 # taken, a compiler, which traces the backward pass beforehand, when the function is called.
-_NO_BACKWARD = "has been modified by an inplace operation"
+_NO_BACKWARD = ("has been modified by an inplace operation", "is not differentiable when")
 # Signals that others send: the kernel when memory runs out, a person, a supervisor.
 _FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 # What a process prints that dies because an allocation failed: our limit, not its fault.
@@ -111,6 +111,9 @@ def raises(comparison: Comparison) -> Iterator[Divergence | str]:
             for mode in comparison.modes_of(framework)
             if comparison.outcomes[mode].status is Status.RAISED
         ]
+        for mode in [one for one in raised if _is_own_fault(_failure(comparison.outcomes[one]))]:
+            raised.remove(mode)
+            yield f"{mode}: a line of the program itself asks for a name that is not there"
         answered = [mode for mode in comparison.modes_of(framework) if mode in comparison.ok]
         if not raised:
             continue
@@ -139,7 +142,7 @@ def _one_sided(
         if framework == "torch" and declines(failure):
             yield f"{mode} declines the case: {normalise(failure.type, failure.message)}"
             continue
-        if framework == "torch" and _NO_BACKWARD in failure.message:
+        if framework == "torch" and any(one in failure.message for one in _NO_BACKWARD):
             yield f"{mode} raises what eager mode raises when the gradient is taken"
             continue
         nodes = _suspects(comparison, failure)
@@ -197,6 +200,12 @@ def _everywhere(
 def _failure(outcome: Outcome) -> Failure:
     assert outcome.failure is not None, f"{outcome.mode} raised without a failure"
     return outcome.failure
+
+
+def _is_own_fault(failure: Failure) -> bool:
+    """Whether a line of the program raised by itself, before it entered the framework."""
+    is_compiling = failure.phase == "compile"  # the compiler read the line, and may have misread it
+    return failure.type == "NameError" and not failure.entered and not is_compiling
 
 
 def _call_of(failure: Failure | None) -> int:

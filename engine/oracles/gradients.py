@@ -34,9 +34,8 @@ __all__ = ["gradients", "truth"]
 _SLOPE_RTOL, _SLOPE_ATOL = 1e-3, 1e-5
 _SHORT = 64
 # A gradient of this part of the greatest one is what float64's rounding left of terms that cancel,
-# as those of the bias of keys do, which softmax does not see. Fewer bits leave so much more of it,
-# or of what float64 might have left, had it been less lucky.
-_NOTHING, _LUCKLESS = 1e-12, 2.0**-48
+# as those of the bias of keys do, which softmax does not see. Fewer bits leave so much more of it.
+_NOTHING = 1e-14
 _COARSER = {"float32": 2.0**29, "float16": 2.0**42, "bfloat16": 2.0**45}
 # Rows without a derivative of their own, since it is 0 wherever there is one, or nothing flows.
 _FLAT = (
@@ -283,9 +282,7 @@ def _left_of_terms(exact: Array, dtype: str, referee: Gradients) -> float:
     """How much the working dtype may leave of terms that cancel to nothing; 0 where they do not."""
     most = _magnitude(exact)
     greatest = max(_magnitude(one) for one in referee.exact.values() if one is not None)
-    if most > _NOTHING * greatest:
-        return 0.0
-    return max(most, _LUCKLESS * greatest) * _COARSER.get(dtype, 1.0)
+    return most * _COARSER.get(dtype, 1.0) if most <= _NOTHING * greatest else 0.0
 
 
 def _magnitude(exact: Array) -> float:

@@ -222,6 +222,29 @@ def test_what_eager_mode_says_of_the_gradient_is_no_finding_of_a_compiler() -> N
     assert ruling(case, outcomes).ruling is Ruling.INCONCLUSIVE
 
 
+def test_a_derivative_that_a_page_excludes_is_no_finding_of_a_compiler() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    said = "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
+    outcomes["torch-aot"] = raising("torch-aot", said)
+    assert not ruling(case, outcomes).failed
+
+
+def test_a_name_that_the_program_itself_lacks_is_nobodys_fault_but_a_compilers_is() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    own = raising("mindspore-graph", "name 'x_' is not defined", "NameError")
+    assert own.failure is not None
+    outcomes["mindspore-graph"] = own
+    assert not ruling(case, outcomes).failed
+    for failure in (
+        replace(own.failure, entered=("relu",)),
+        replace(own.failure, phase="compile"),
+    ):
+        outcomes["mindspore-graph"] = replace(own, failure=failure)
+        assert ruling(case, outcomes).failed
+
+
 def test_a_native_death_is_a_crash() -> None:
     case = case_of()
     outcomes = right_outcomes(case)

@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "engine"
 WORKER = ENGINE / "executors" / "worker"
-ALLOWED = {"engine", "numpy", "scipy", "ml_dtypes", "networkx"}
+ALLOWED = {"engine", "numpy", "scipy", "ml_dtypes", "networkx", "threadpoolctl"}
 # The interpreter of an environment has its framework and NumPy; the import workers also read ONNX
 # files and published models.
 ALLOWED_IN_WORKER = {"numpy", "torch", "mindspore", "onnx", "timm", "transformers"}
