@@ -258,7 +258,7 @@ _scan(
             source="mindspore.ops.diff: n=1",
         ),
         "composed": Form(
-            "ops.diff(ops.diff({x}, 1, {dim}), 1, {dim})",
+            "ops.diff(ops.diff({x}, {n} - 1, {dim}), {n} - 1, {dim})",
             when={"n": 2},
             dtypes=_MINDSPORE_USUAL,
             source="mindspore.ops.diff: higher-order differences are calculated recursively",
