@@ -418,9 +418,11 @@ class _Disturbed:
     def _moved(self, rng: np.random.Generator | None, blobs: dict[str, Array]) -> Graph:
         graph = self.case.graph
         inputs = [self._moved_input(given, rng, blobs) for given in graph.inputs]
+        if rng is None or _writes_inputs(graph):
+            return replace(graph, inputs=tuple(inputs))
         nodes: list[Node] = []
         for node in graph.nodes:
-            factor = None if rng is None else self._factor(node, rng, blobs)
+            factor = _factor(node, rng, blobs)
             if factor is None:
                 nodes.append(node)
                 continue
@@ -448,19 +450,16 @@ class _Disturbed:
             moved = np.where(array == 0, array, moved).astype(array.dtype)
         return replace(given, init=stored_blob(moved, blobs))
 
-    def _factor(
-        self, node: Node, rng: np.random.Generator, blobs: dict[str, Array]
-    ) -> Input | None:
-        """What to multiply a result by, None where it is not rounded, or must stay what it is."""
-        if node.views or _writes_inputs(self.case.graph):
-            return None
-        if not _is_rounded(node.type) or not node.type.is_static:
-            return None
-        if itemsize(node.type.dtype) < _ROUNDED_BYTES:
-            return None
-        steps = 1 + epsilon(node.type.dtype) * rng.integers(-1, 2, node.type.extents)
-        init = stored_blob(np.asarray(steps, numpy_dtype(node.type.dtype)), blobs)
-        return Input(f"{node.name}_rounding", node.type, "constant", init)
+
+def _factor(node: Node, rng: np.random.Generator, blobs: dict[str, Array]) -> Input | None:
+    """What to multiply a result by, None where it is not rounded, or must stay what it is."""
+    if node.views or not _is_rounded(node.type) or not node.type.is_static:
+        return None
+    if itemsize(node.type.dtype) < _ROUNDED_BYTES:
+        return None
+    steps = 1 + epsilon(node.type.dtype) * rng.integers(-1, 2, node.type.extents)
+    init = stored_blob(np.asarray(steps, numpy_dtype(node.type.dtype)), blobs)
+    return Input(f"{node.name}_rounding", node.type, "constant", init)
 
 
 def _is_rounded(given: Type) -> TypeGuard[Dense]:

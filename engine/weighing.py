@@ -37,15 +37,15 @@ def weighed(comparison: Comparison) -> tuple[Weighed, ...]:
     def place(row: Weighed) -> tuple[bool, int, int]:
         return row.quantity == "gradient", row.call, order.index(base_of(row.mode))
 
-    gradients = comparison.gradients.exact if comparison.gradients else ()
-    rows = (row for name in gradients for row in _gradients(comparison, name, comparison.ok))
-    return tuple(sorted((*_outputs(comparison), *rows), key=place))
+    names = comparison.gradients.exact if comparison.gradients else ()
+    gradients = _gradients(comparison, names, comparison.ok)
+    return tuple(sorted((*_outputs(comparison), *gradients), key=place))
 
 
 def weighed_gradient(comparison: Comparison, mode: str, name: str) -> Weighed | None:
     """The gradient of one value in one mode, without the cost of the others; None where it is not
     weighed."""
-    return next(_gradients(comparison, name, (mode,)), None)
+    return next(_gradients(comparison, (name,), (mode,)), None)
 
 
 # -------------------------------------------------------------------------------------- outputs
@@ -115,22 +115,25 @@ def _allowed(
 
 
 # ------------------------------------------------------------------------------------ gradients
-def _gradients(comparison: Comparison, name: str, modes: Collection[str]) -> Iterator[Weighed]:
+def _gradients(
+    comparison: Comparison, names: Collection[str], modes: Collection[str]
+) -> Iterator[Weighed]:
     referee = comparison.gradients
     if referee is None or comparison.incomparable.intersection(comparison.case.graph.outputs):
         return
-    array = referee.exact.get(name)
-    if array is None:
-        return
     types = comparison.case.graph.types.values()
     floats = {one.dtype for one in types if isinstance(one, Dense) and is_float(one.dtype)}
-    for mode in modes:
-        answer = comparison.outcomes[mode].gradients.get(name)
-        if answer is not None and answer.array is not None:
-            dtype = answer.dtype
-            if dtype == "float64" and floats != {"float64"}:
-                dtype = "float32"
-            yield from _gradient(mode, name, answer.array, dtype, array, referee)
+    for name in names:
+        array = referee.exact.get(name)
+        if array is None:
+            continue
+        for mode in modes:
+            answer = comparison.outcomes[mode].gradients.get(name)
+            if answer is not None and answer.array is not None:
+                dtype = answer.dtype
+                if dtype == "float64" and floats != {"float64"}:
+                    dtype = "float32"
+                yield from _gradient(mode, name, answer.array, dtype, array, referee)
 
 
 def _gradient(

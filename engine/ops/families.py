@@ -373,6 +373,7 @@ def mindspore_calls(
     module: str = "",
     aliases: Sequence[str] = (),
     dtypes: tuple[str, ...] = MINDSPORE_FLOATS,
+    when: Mapping[str, Attr] | None = None,
     result: str | None = None,
     more: Forms | None = None,
     **others: str | Form,
@@ -381,7 +382,7 @@ def mindspore_calls(
 
     `primitive` and `module` are constructor calls without their package ("Sin()", "ReLU()"); a
     primitive is called with `args`, a Cell with the first argument. `mint` holds dotted names.
-    `dtypes` and `result` hold for every form that says nothing else.
+    `dtypes`, `when` and `result` hold for every form that says nothing else.
     """
     leaf = function.rpartition(".")[2]
     first, _, rest = args.partition(", ")
@@ -421,12 +422,18 @@ def mindspore_calls(
         )
     found.update(more or {})
     found.update(others)
-    return {name: _completed(one, dtypes, result) for name, one in found.items()}
+    usual = Form("", dtypes=dtypes, when=when, result=result)
+    return {name: _completed(one, usual) for name, one in found.items()}
 
 
-def _completed(form: str | Form, dtypes: tuple[str, ...], result: str | None) -> Form:
+def _completed(form: str | Form, usual: Form) -> Form:
     made = form if isinstance(form, Form) else Form(form)
-    return replace(made, dtypes=made.dtypes or dtypes, result=made.result or result)
+    return replace(
+        made,
+        dtypes=made.dtypes or usual.dtypes,
+        when=made.when or usual.when,
+        result=made.result or usual.result,
+    )
 
 
 # -------------------------------------------------------------------------------------- families

@@ -235,35 +235,20 @@ _scan(
         default=Form("torch.diff({x}, dim={dim})", when={"n": 1}, source="torch.diff: n=1"),
     ),
     # "n: The number of times values are differenced. Currently only 1 is supported."
-    mindspore={
-        "function": Form(
-            "ops.diff({x}, {n}, {dim})", when={"n": 1}, dtypes=_MINDSPORE_USUAL, api="ops.diff"
-        ),
-        "method": Form(
-            "{x}.diff({n}, {dim})",
-            when={"n": 1},
-            dtypes=_MINDSPORE_USUAL,
-            source="mindspore.Tensor.diff: for details, see mindspore.ops.diff()",
-        ),
-        "keyword": Form(
-            "ops.diff(x={x}, n={n}, axis={dim})",
-            when={"n": 1},
-            dtypes=_MINDSPORE_USUAL,
-            source="mindspore.ops.diff: the parameters' names",
-        ),
-        "default": Form(
-            "ops.diff({x}, axis={dim})",
-            when={"n": 1},
-            dtypes=_MINDSPORE_USUAL,
-            source="mindspore.ops.diff: n=1",
-        ),
-        "composed": Form(
+    mindspore=mindspore_calls(
+        "ops.diff",
+        "{x}, {n}, {dim}",
+        keyword="x={x}, n={n}, axis={dim}",
+        method="{x}.diff({n}, {dim})",
+        dtypes=_MINDSPORE_USUAL,
+        when={"n": 1},
+        default=Form("ops.diff({x}, axis={dim})", source="mindspore.ops.diff: n=1"),
+        composed=Form(
             "ops.diff(ops.diff({x}, {n} - 1, {dim}), {n} - 1, {dim})",
             when={"n": 2},
-            dtypes=_MINDSPORE_USUAL,
             source="mindspore.ops.diff: higher-order differences are calculated recursively",
         ),
-    },
+    ),
 )
 
 
