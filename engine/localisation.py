@@ -177,9 +177,13 @@ class _Search:
     def _misfed(self, mode: str, raised: Localised | None) -> Localised | None:
         """An operand of the call that raises, which is no single value in this mode: it is the call
         that made it that is wrong."""
-        node = self.graph.by_name.get(raised.value) if raised else None
-        comparable = _comparable(self.trial)
-        operands = [one for one in node.uses if one in comparable] if node else []
+        made = self.graph.by_name
+        node = made.get(raised.value) if raised else None
+        operands = [
+            one
+            for one in (node.uses if node else ())
+            if one in made and isinstance(made[one].type, Dense)
+        ]
         return next((said for one in operands if (said := self._several(mode, one))), None)
 
     def _writer(self, node: Node) -> str:

@@ -17,13 +17,13 @@ from engine.executors.outcome import Answer, Array, Outcome, Status
 from engine.facts import facts_in_words
 from engine.finding import Finding, Localised, ModeAnswer, Reproduction, Step, Symptom
 from engine.ir.case import Case
-from engine.ir.graph import Graph
+from engine.ir.graph import Graph, Node
 from engine.ir.text import print_case
 from engine.localisation import localised, until
 from engine.minimising import needed_modes, smallest
 from engine.oracles.judge import PHRASES, describe, modes_in_words
 from engine.oracles.keys import form_name, form_of, signature_parts
-from engine.oracles.verdict import Divergence
+from engine.oracles.verdict import Divergence, Kind
 from engine.script import write_script
 from engine.script_run import Ending, run_script
 from engine.throttle import Throttle, coarse_key
@@ -33,6 +33,7 @@ from engine.weighing import weighed
 __all__ = ["Discovery", "report"]
 
 _FURTHER = range(2)  # runs beside that of the script
+_SHORT = 24  # letters of a call that stands in a title
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def report(
         symptom=divergence.symptom,
         accused_framework=divergence.framework,
         accused_modes=divergence.modes,
-        accused_op=accused_op(divergence, small.graph, places),
+        accused_op=accused_op(divergence, small, places),
         title=title,
         verdict=verdict,
         key=key,
@@ -279,17 +280,44 @@ def _call_name(divergence: Divergence, graph: Graph) -> str:
     raised = {api for api in called if api.rpartition(".")[2] in divergence.entered[:1]}
     if len(raised) == 1:
         return raised.pop()
-    return " + ".join(dict.fromkeys(node.op for node in nodes[-3:]))
+    return " + ".join(
+        dict.fromkeys(_as_called(one, graph, divergence.framework) for one in nodes[-3:])
+    )
 
 
-def accused_op(divergence: Divergence, graph: Graph, places: Sequence[Localised]) -> str:
+def _as_called(node: Node, graph: Graph, framework: str) -> str:
+    """What a reader of the script sees of a call: the last name of its API, Python's own text where
+    it is that, else the operator."""
+    found = form_of(graph, node, framework)
+    if found is None or node.regions:
+        return node.op
+    name, form = found
+    apis = public_apis(form, framework)
+    if len(apis) == 1:
+        return apis[0].rpartition(".")[2]
+    text = form.call.replace("{", "").replace("}", "")
+    return text if name.startswith("builtin") and len(text) <= _SHORT else node.op
+
+
+def accused_op(divergence: Divergence, case: Case, places: Sequence[Localised]) -> str:
     """The operator that is accused: the node that the divergence names, else the first whose value
     is wrong (a gradient may be right for a wrong value), else the last call. What raises may have
-    been given something wrong, so there the first wrong value comes first."""
+    been given something wrong, so there the first wrong value comes first; and where a smallest
+    program with a wrong gradient has an output that the loss does not read, that is what poisons
+    it."""
+    graph = case.graph
     wrong = [place.value for place in places if place.direction == "forward"]
-    named = [divergence.node, divergence.value]
+    named = [*_beside_the_loss(divergence, case), divergence.node, divergence.value]
     for name in (*wrong, *named) if divergence.symptom is Symptom.CRASH else (*named, *wrong):
         node = graph.by_name.get(name)
         if node is not None and node.op != "item":
             return node.op
     return graph.calls[-1].op if graph.calls else ""
+
+
+def _beside_the_loss(divergence: Divergence, case: Case) -> list[str]:
+    """Outputs that the loss does not read, where a gradient is wrong."""
+    read = case.plan.loss_outputs
+    if not read or divergence.kind not in (Kind.GRADIENT, Kind.GRADIENT_NONFINITE):
+        return []
+    return [name for place, name in enumerate(case.graph.outputs) if place not in read]

@@ -22,7 +22,7 @@ from engine.ops import OPS
 from engine.oracles.comparison import BASELINE, Comparison
 from engine.oracles.differences import TANGENT
 from engine.oracles.gradients import truth
-from engine.oracles.numeric import asserted_tolerance, tolerance_of
+from engine.oracles.numeric import CLEARLY, Gap, asserted_tolerance, gap, tolerance_of
 from engine.oracles.verdict import Divergence, Kind
 from engine.script_run import PATIENCE, dies_of, hangs_for
 
@@ -272,10 +272,14 @@ class _Writer:
                     'print("shape:", tuple(got.shape))',
                     f"assert tuple(got.shape) == {wanted}, tuple(got.shape)",
                 ]
-        exact = self.comparison.referees[self.divergence.call].exact[name]
+        referee = self.comparison.referees[self.divergence.call]
+        exact = referee.exact[name]
         call, place = self.divergence.call, self.case.graph.outputs.index(name)
         answered = self._answered(lambda one: one.calls[call].outputs[place])
         tolerance = shown_by(answered, exact, self.divergence.worst, dtype)
+        found = None if answered is None else gap(answered, dtype, referee, name)
+        if found is not None:
+            tolerance = excusing(found, exact, tolerance)
         return [
             *self._witness(name, dtype, exact),
             f"got = {_on_host('got', dtype, self.framework)}",
@@ -603,6 +607,18 @@ def shown_by(
                 return rtol, atol
         return finer
     return tried[-1]
+
+
+def excusing(found: Gap, exact: Array, tolerance: tuple[float, float]) -> tuple[float, float]:
+    """The tolerance, no finer than what rounding on the way may leave of a right answer."""
+    if found.units <= 1 or not np.isfinite(found.raw) or len(found.worst) != exact.ndim:
+        return tolerance
+    limit = found.raw / found.units
+    rtol, atol = tolerance
+    if limit <= CLEARLY * (atol + rtol * abs(exact[found.worst])):
+        return tolerance
+    rounded = float(f"{limit:.1e}")
+    return rtol, rounded if rounded + rtol * abs(exact[found.worst]) < found.raw else atol
 
 
 def _shown_at(exact: Array, worst: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -136,6 +136,7 @@ class Bench:
             referees,
             documentation.lists_cpu,
             documentation.promises_view,
+            documentation.promises_write,
             self._gradients(case, blobs, outcomes) if referees else None,
             leaves_cpu_out=documentation.leaves_cpu_out,
             hung=hung or {},
@@ -378,10 +379,21 @@ class _Documentation:
             re.search(r"\bshares? (the )?(data|memory|stor)", found.text)
         )
 
+    def promises_write(self, framework: str, node: Node) -> bool:
+        """An assignment is Python's; what a method does to its tensor, its page says or not."""
+        api = self._api(framework, node)
+        if framework == "torch" or not api.endswith("_"):
+            return True
+        text = self.bench.document(framework, api).text
+        return re.search(r"in-?place|\bfills?\b|\bupdate", text, re.IGNORECASE) is not None
+
     def _of(self, framework: str, node: Node) -> Document | None:
-        found = form_of(self.graph, node, framework)
-        api = public_api(found[1], framework) if found else ""
+        api = self._api(framework, node)
         return self.bench.document(framework, api) if api else None
+
+    def _api(self, framework: str, node: Node) -> str:
+        found = form_of(self.graph, node, framework)
+        return public_api(found[1], framework) if found else ""
 
 
 def _arrays(outcome: Outcome) -> dict[str, Array | None]:

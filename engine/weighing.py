@@ -11,6 +11,7 @@ from engine.executors.outcome import Answer, Array
 from engine.finding import Weighed
 from engine.ir.types import Dense, is_float
 from engine.oracles.comparison import Comparison, Gradients
+from engine.oracles.gradients import wrong_classes
 from engine.oracles.numeric import (
     ACCUMULATING_MARGIN,
     CLEARLY,
@@ -155,7 +156,7 @@ def _gradient(
         if dtype == "float64":
             grade = grade_of(np.abs(exact) + scale)
             limit = np.minimum(limit, np.maximum(grade, GRADE_MARGIN * moved))
-        wrong = (nonfinite_classes(seen) != nonfinite_classes(exact)) & ~np.isinf(limit)
+        wrong = wrong_classes(seen, exact) & ~np.isinf(limit)
         ratio = np.nan_to_num(np.where(limit > 0, error / limit, 0.0), nan=0.0, posinf=0.0)
     place = int(wrong.argmax()) if wrong.any() else int(ratio.argmax())
     at = tuple(int(one) for one in np.unravel_index(place, exact.shape))

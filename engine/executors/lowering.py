@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from engine.errors import EngineError
 from engine.executors.apis import MODULES, public_api
@@ -99,6 +99,7 @@ class _Writer:
     objects: list[str] = field(default_factory=list)
     setup_objects: list[str] = field(default_factory=list)
     setup_inputs: set[str] = field(default_factory=set)
+    inputs: dict[str, str] = field(default_factory=dict)
     forms: dict[str, str] = field(default_factory=dict)
     apis: dict[str, None] = field(default_factory=dict)
 
@@ -109,6 +110,7 @@ class _Writer:
     def write(self) -> Lowered:
         inputs = {given.name: given.name for given in self.graph.inputs}
         names = {name: self.names.fresh(name) for name in self.graph.types}
+        self.inputs = {name: names[name] for name in inputs}
         scope = Scope(names, self.graph.types, inputs)
         body = list(self.nodes(self.graph.nodes, scope))
         results = ", ".join(names[name] for name in self.graph.outputs)
@@ -250,7 +252,12 @@ class _Writer:
                 statements = (*statements, _NAMED_APART)
             self.setup_objects.append(name)
             self.setup_inputs |= needed
-        fill = {**self._fill(spec, node, scope), "self": name}
+        # What is built ahead of a loop is given the input itself, not what the body calls it.
+        outside = {
+            **scope.names,
+            **{inner: self.inputs[one] for inner, one in scope.inputs.items()},
+        }
+        fill = {**self._fill(spec, node, replace(scope, names=outside)), "self": name}
         for statement in statements:
             (self.setup if needed else self.module).extend(_statement(statement, fill, node))
         return name

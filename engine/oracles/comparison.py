@@ -66,7 +66,8 @@ class Comparison:
     `lists_cpu(framework, node)`: whether the documentation of the form a node is written in lists
     CPU; None where it does not say. `leaves_cpu_out`: whether that of any call that the form is
     written with lists other platforms only. `promises_view`: whether it says that the result of a
-    view operator shares storage with its operand. `hung`: seconds without an answer, by mode, of a
+    view operator shares storage with its operand, and `promises_write` whether it says that a call
+    writes to its operand. `hung`: seconds without an answer, by mode, of a
     run alone that was given ten times what the mode is known to need. `counterparts`: other
     programs that must answer the same; run where a framework is doubted and nobody can testify.
     `versions`: of the frameworks, where known.
@@ -77,6 +78,7 @@ class Comparison:
     referees: tuple[Referee, ...]
     lists_cpu: Callable[[str, Node], bool | None]
     promises_view: Callable[[str, Node], bool] = lambda framework, node: framework == "torch"
+    promises_write: Callable[[str, Node], bool] = lambda framework, node: True
     gradients: Gradients | None = None
     leaves_cpu_out: Callable[[str, Node], bool] = lambda framework, node: False
     hung: Mapping[str, float] = field(default_factory=dict)
@@ -172,6 +174,16 @@ class Comparison:
             and not self.promises_view(framework, node)
         )
 
+    def unpromised_writes(self, framework: str, name: str) -> tuple[str, ...]:
+        """Operators whose write shows in `name` although the framework does not say that they write
+        to their operand."""
+        needed = self.needed_for(name)
+        return tuple(
+            node.op
+            for node in self.case.graph.nodes
+            if node.writes and node.name in needed and not self.promises_write(framework, node)
+        )
+
     def unpromised_copies(self, name: str) -> tuple[str, ...]:
         """Operators that may answer with their operand, where it shows in `name` whether they do,
         since one of the two is written to."""
@@ -198,8 +210,9 @@ class Comparison:
         return frozenset(needed | _aliases(self.case.graph, needed))
 
     def all_accused(self, framework: str, wrong: Collection[str]) -> bool:
-        """Whether no mode of the framework answered otherwise."""
-        return all(mode in wrong for mode in self.ok if framework_of(mode) == framework)
+        """Whether no mode of the framework answered otherwise; one that returned another structure
+        answered nothing."""
+        return all(mode in wrong for mode in self.aligned(0) if framework_of(mode) == framework)
 
     def witnesses(self, mode: str, agreeing: set[str]) -> tuple[str, ...]:
         """Modes that side with the referee and can testify against `mode`: any mode of another

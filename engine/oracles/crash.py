@@ -23,6 +23,8 @@ _DECLINED = (
     *("Unsupported", "UserError", "FailOnRecompileLimitHit", "DataDependentOutputException"),
     *("DynamicOutputShapeException", "GuardOnDataDependentSymNode"),
 )
+# What ms.jit says under fullgraph=True of what it compiles without it.
+_STRICT = ("JIT_SYNTAX_LEVEL", "jit_syntax_level", "JIT strict mode")
 # What autograd says of a program that cannot be differentiated: eager mode when the gradient is
 # taken, a compiler, which traces the backward pass beforehand, when the function is called.
 _NO_BACKWARD = ("has been modified by an inplace operation", "is not differentiable when")
@@ -99,8 +101,10 @@ def internal_errors(comparison: Comparison) -> Iterator[Divergence | str]:
 
 
 def declines(failure: Failure) -> bool:
-    """Whether it is how torch.compile says that it does not compile a program in one piece."""
-    return failure.type.rpartition(".")[2] in _DECLINED
+    """Whether it is how torch.compile or ms.jit says that it does not compile a program in one
+    piece."""
+    declined = failure.type.rpartition(".")[2] in _DECLINED
+    return declined or any(one in failure.message for one in _STRICT)
 
 
 def raises(comparison: Comparison) -> Iterator[Divergence | str]:
@@ -139,7 +143,7 @@ def _one_sided(
             continue
         if framework == "torch" and _INTERNAL in failure.message:
             continue  # is a divergence already
-        if framework == "torch" and declines(failure):
+        if declines(failure):
             yield f"{mode} declines the case: {normalise(failure.type, failure.message)}"
             continue
         if framework == "torch" and any(one in failure.message for one in _NO_BACKWARD):

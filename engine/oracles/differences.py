@@ -106,10 +106,12 @@ class Differences:
                 (self._loss(move(one)) - self._loss(move(-one))) / (2 * one)
                 for one in (step, step / 2)
             )
-        steady = _STEADY * max(abs(wide), abs(narrow)) + _LEAST
-        if not np.isfinite(wide - narrow) or abs(wide - narrow) > steady:
-            return None
-        return float(narrow)
+            steady = _STEADY * max(abs(wide), abs(narrow)) + _LEAST
+            if not np.isfinite(wide - narrow) or abs(wide - narrow) > steady:
+                return None
+            # Beside a great number the step may be less than the last place.
+            lost = np.finfo(np.float64).eps * self._greatest / step
+        return float(narrow) if lost <= steady else None
 
     def fine_slope(self, name: str, index: Index) -> float | None:
         """The same to ten digits, which tells float64 from float32, by Richardson's extrapolation
@@ -136,6 +138,16 @@ class Differences:
         """Whether differences are what a framework promises: not across a `detach`."""
         specs = [OPS.get(node.op) for node in self.case.graph.calls]
         return all(one is not None and one.differentiable for one in specs)
+
+    @cached_property
+    def _greatest(self) -> float:
+        """The greatest finite magnitude among the values that the loss depends on."""
+        try:
+            answers = evaluate(self._graph, self._start, dtype="float64")
+        except REFUSALS:
+            return float("inf")
+        sizes = (np.abs(as_float64(one)) for one in answers.values() if one.dtype.kind in "fc")
+        return max((float(one[np.isfinite(one)].max(initial=0.0)) for one in sizes), default=0.0)
 
     def _loss(self, values: Mapping[str, Array]) -> float:
         try:

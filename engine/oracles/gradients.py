@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from engine.executors.outcome import Array
 from engine.ir.types import Dense, is_float
@@ -25,10 +26,10 @@ from engine.oracles.numeric import (
     tolerance_of,
 )
 from engine.oracles.numerical import accuse, is_disputed
-from engine.oracles.referee import as_float64
+from engine.oracles.referee import Floats, as_float64
 from engine.oracles.verdict import Divergence, Kind
 
-__all__ = ["gradients", "truth"]
+__all__ = ["gradients", "truth", "wrong_classes"]
 
 # How far the referee may be from differences, which are right to half of float64's digits.
 _SLOPE_RTOL, _SLOPE_ATOL = 1e-3, 1e-5
@@ -257,9 +258,13 @@ def _corrected(
         return None
     if not _is_apart(value, slope):
         scale = float(np.abs(as_float64(exact)).max(initial=referee.scale))
-        slope = referee.fine_slope(name, at) if is_fine else None
-        if slope is None or abs(value - slope) <= grade_of(np.asarray(abs(slope) + scale)):
+        fine = referee.fine_slope(name, at) if is_fine else None
+        # Wide steps over a function of stairs agree with each other, and not with narrow ones.
+        if fine is None or _is_apart(fine, slope):
             return None
+        if abs(value - fine) <= grade_of(np.asarray(abs(fine) + scale)):
+            return None
+        slope = fine
     return slope if referee.is_smooth(name, at) else None
 
 
@@ -311,7 +316,7 @@ def _gradient_gap(
         allowed = CLEARLY * (atol + rtol * np.abs(exact) + rtol * scale)
         grade = grade_of(np.abs(exact) + scale) if dtype == "float64" else allowed
         error = np.abs(seen - exact)
-        classes = nonfinite_classes(seen) != nonfinite_classes(exact)
+        classes = wrong_classes(seen, exact)
         finite = ~classes & np.isfinite(exact)
         if not (error[finite] > np.minimum(allowed, grade)[finite]).any() and not classes.any():
             return Gap(0.0, 0.0, 0, ())
@@ -336,6 +341,15 @@ def _gradient_gap(
     place = np.unravel_index(int(ratio.argmax()), ratio.shape) if ratio.size else ()
     worst = tuple(int(one) for one in place)
     return Gap(float(ratio.max(initial=0)), float(error[worst]) if ratio.size else 0.0, 0, worst)
+
+
+def wrong_classes(seen: Floats, exact: Floats) -> npt.NDArray[np.bool_]:
+    """Where a gradient is NaN or infinite and must not be.
+
+    Neither is expected of anybody: what comes of 0 times infinity along a branch that is not taken,
+    or of NaN times a zero of the padding, is the doing of one way to carry out the chain rule.
+    """
+    return np.asarray(~np.isfinite(seen) & np.isfinite(exact))
 
 
 def _graded_dtype(comparison: Comparison, dtype: str) -> str:

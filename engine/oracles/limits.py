@@ -87,9 +87,13 @@ def _maps_a_closure(comparison: Comparison, divergence: Divergence) -> bool:
 
 
 def _is_added_into(comparison: Comparison, divergence: Divergence) -> bool:
+    """Whether what is wrong lies in the storage of an operand of `index_add`."""
     graph = comparison.case.graph
+    if divergence.value not in graph.types:
+        return False
+    root = graph.alias_root(divergence.value)
     return any(
-        node.op == "index_add" and divergence.value in comparison.needed_for(node.operands[0] or "")
+        node.op == "index_add" and node.operands[0] and graph.alias_root(node.operands[0]) == root
         for node in graph.nodes
     )
 
@@ -148,7 +152,7 @@ LIMITS: tuple[KnownLimit, ...] = (
     KnownLimit(
         name="mindspore: index_add adds into its operand",
         framework="mindspore",
-        kinds=(Kind.INPUT_CHANGED,),
+        kinds=(Kind.INPUT_CHANGED, Kind.VALUES, Kind.NONFINITE),
         says="Add the elements of input `y` into input `x` along the given axis and indices.",
         source="mindspore.ops.index_add",
         expires="2.11",

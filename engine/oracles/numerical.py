@@ -276,6 +276,10 @@ def accuse(
         if unpromised and comparison.all_accused(framework, accused):
             yield f"{name}: {framework} does not promise that {unpromised[0]} is a view"
             continue
+        unwritten = comparison.unpromised_writes(framework, name) if accused else ()
+        if unwritten and comparison.all_accused(framework, accused):
+            yield f"{name}: {framework} does not promise that {unwritten[0]} writes to its operand"
+            continue
         if accused and (copies := comparison.unpromised_copies(name)):
             yield f"{name}: nothing promises that {copies[0]} answers with a copy"
             continue

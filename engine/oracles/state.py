@@ -67,6 +67,10 @@ def _accuse(
             if unpromised and comparison.all_accused(framework, modes):
                 yield f"{name}: {framework} does not promise that {unpromised[0]} is a view"
                 continue
+            unwritten = comparison.unpromised_writes(framework, name)
+            if unwritten and comparison.all_accused(framework, modes):
+                yield f"{name}: {framework} does not promise that {unwritten[0]} writes to it"
+                continue
             if copies := comparison.unpromised_copies(name):
                 yield f"{name}: nothing promises that {copies[0]} answers with a copy"
                 continue

@@ -32,6 +32,8 @@ _DIVISIONS = ("div", "floor_divide", "remainder", "fmod")
 # Operators that write values to the places that their second operand names.
 _WRITES = ("scatter", "index_copy", "setitem_index")
 _BRANCHING = ("hardshrink", "softshrink", "threshold")
+# The three cases that MindSpore's page of clamp tells apart have no NaN among them.
+_BOUNDING = ("clamp", "clamp_", "clamp_tensor")
 # Where NaN stands among other numbers is a custom: a comparison with it says nothing.
 _SORTING = ("msort", "sort", "topk", "unique", "unique_consecutive")
 # By the letter of floor(x / y) an infinite quotient stays infinite, in Python it becomes NaN.
@@ -83,7 +85,7 @@ def disputed_values(graph: Graph, referee: Referee) -> frozenset[str]:
 
 # What of an operand's values makes the answer of an operator disputed.
 _DISPUTED: Mapping[str, Callable[[Floats], npt.NDArray[np.bool_]]] = {
-    **dict.fromkeys((*_BRANCHING, *_SORTING), np.isnan),
+    **dict.fromkeys((*_BRANCHING, *_BOUNDING, *_SORTING), np.isnan),
     **dict.fromkeys((*_FLOORING, *_GATES), np.isinf),
     **dict.fromkeys(_SIGNS, lambda values: values == 0),
 }

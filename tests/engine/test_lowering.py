@@ -208,6 +208,20 @@ def test_known_limit_is_unsupported_with_its_reason() -> None:
     assert lowered(body % ("float16", "h", "h"), "torch").forms["v"] == "function"
 
 
+def test_a_module_ahead_of_a_loop_is_given_the_input_by_its_name_outside() -> None:
+    module = 's_mix(c, k, none; rate=1.0, mode="same", sizes=()) as mindspore:module'
+    body = (
+        "weight w: float32[2,3] = normal(seed=1)\n"
+        "v: float32[2,3] = for(x; trips=2) as mindspore:primitive bound 2\n"
+        f"  body (c: float32[2,3]) captures (k = w)\n    b: float32[2,3] = {module}\n    yield b\n"
+        "return v"
+    )
+    setup, loop = lowered(body, "mindspore").source.split("def forward")
+    assert "def setup(w):" in setup
+    assert "w_" in loop  # what the loop carries is called otherwise
+    assert "w_" not in setup.replace("w_shape", "")
+
+
 def test_modules_of_mindspore_do_not_share_the_names_of_their_weights() -> None:
     module = 's_mix(%s, w, none; rate=1.0, mode="same", sizes=()) as %s:module'
     body = (

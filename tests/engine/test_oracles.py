@@ -17,6 +17,7 @@ from engine.ir.types import Dense
 from engine.ir.values import materialise
 from engine.oracles.comparison import Comparison, Counterpart, Gradients
 from engine.oracles.differences import Differences
+from engine.oracles.gradients import truth
 from engine.oracles.judge import judge
 from engine.oracles.keys import normalise
 from engine.oracles.limits import LIMITS
@@ -214,6 +215,14 @@ def test_what_the_compiler_declines_is_no_finding() -> None:
     assert not ruling(case, outcomes).failed
 
 
+def test_what_graph_mode_declines_in_one_piece_is_no_finding() -> None:
+    case = case_of()
+    outcomes = right_outcomes(case)
+    said = "In JIT strict mode, cannot get attributes svd. You can use JIT_SYNTAX_LEVEL = '2'."
+    outcomes["mindspore-graph"] = raising("mindspore-graph", said)
+    assert not ruling(case, outcomes).failed
+
+
 def test_what_eager_mode_says_of_the_gradient_is_no_finding_of_a_compiler() -> None:
     case = case_of()
     outcomes = right_outcomes(case)
@@ -295,6 +304,18 @@ def test_a_wrong_gradient_is_seen() -> None:
 
 def test_a_gradient_at_a_kink_is_not_compared() -> None:
     assert not gradient_ruling(np.zeros((2, 3), "f4"), np.ones((2, 3)), is_smooth=False).failed
+
+
+@pytest.mark.parametrize(
+    ("seen", "wanted", "failed"),
+    [(0.0, np.nan, False), (np.nan, 0.0, True), (np.inf, 0.0, True), (0.0, np.inf, False)],
+)
+def test_a_gradient_that_is_not_finite_is_expected_of_nobody(
+    seen: float, wanted: float, *, failed: bool
+) -> None:
+    """0 times infinity along a branch that is not taken is one way to carry out the chain rule."""
+    given, exact = np.full((2, 3), seen, "f4"), np.full((2, 3), wanted)
+    assert gradient_ruling(given, exact, is_smooth=True).failed is failed
 
 
 @pytest.mark.parametrize(("left", "failed"), [(1e-13, False), (1e-10, True), (0.0, True)])
@@ -666,6 +687,24 @@ def test_differences_say_nothing_across_a_detach_or_of_second_order() -> None:
     )
     assert differences_of(cut).slope("x", (0,)) is None
     assert differences_of(SQUARED.replace("reverse", "second")).slope("x", (0,)) is None
+
+
+def test_differences_say_nothing_beside_a_number_that_takes_the_step_away() -> None:
+    text = SQUARED.replace("return v1", "v2: float32[2] = add(v1, z)\n  return v2")
+    for great, known in ((100.0, True), (3e38, False)):
+        given = text.replace("  v0", f"  input z: float32[2] = [{great}, {great}]\n  v0", 1)
+        assert (differences_of(given).slope("y", (0,)) is not None) is known
+
+
+def test_wide_steps_over_stairs_say_nothing_against_narrow_ones() -> None:
+    stairs = SQUARED.replace("[2.0, 5.0]", "[227.5, 5.5]").replace("mul(v0, y)", "trunc(y)")
+    found = differences_of(stairs)
+    assert found.slope("y", (0,)) == 0
+    zero = np.zeros(2)
+    referee = Gradients(
+        {"y": zero}, tuple, lambda name, at: True, found.slope, fine_slope=lambda name, at: 1.0549
+    )
+    assert np.array_equal(np.asarray(truth(referee, "y", (0,))), zero)
 
 
 def test_what_no_gradient_flows_to_is_a_constant_to_differences() -> None:
@@ -1127,6 +1166,54 @@ def test_a_mode_that_returns_another_structure_is_compared_in_nothing_else() -> 
     outcomes["mindspore-graph"] = replace(outcomes["mindspore-graph"], calls=(shifted,))
     found = ruling(case, outcomes).divergences
     assert [(each.kind, each.modes) for each in found] == [(Kind.STRUCTURE, ("mindspore-graph",))]
+
+
+VIEWED = """case 1
+graph viewed
+  input x: float32[3] = [1.0, 2.0, 3.0]
+  v0: float32[3] = clone(x)
+  v1: float32[3,1] = unsqueeze(v0; dim=1) views v0
+  v2: float32[3] = add_(v0, x) writes v0
+  return v1, x
+plan
+  call
+  check values state
+"""
+
+
+@pytest.mark.parametrize("graph_mode", ["right", "another structure"])
+def test_a_view_that_no_page_promises_is_promised_by_no_mode_of_another_structure(
+    graph_mode: str,
+) -> None:
+    case = case_of(VIEWED)
+    outcomes = right_outcomes(case)
+    view, x = outcomes["mindspore-pynative"].calls[0].outputs
+    stale = answer_of(np.array([[1], [2], [3]], np.float32))
+    outcomes["mindspore-pynative"] = replace(
+        outcomes["mindspore-pynative"], calls=(CallAnswer("tuple", (stale, x)),)
+    )
+    if graph_mode != "right":
+        shifted = CallAnswer("tuple", (view, view, x))
+        outcomes["mindspore-graph"] = replace(outcomes["mindspore-graph"], calls=(shifted,))
+    accused = {mode for one in ruling(case, outcomes).divergences for mode in one.modes}
+    assert ("mindspore-pynative" in accused) is (graph_mode == "right")
+
+
+@pytest.mark.parametrize("promised", [True, False])
+def test_a_write_that_no_page_promises_is_not_lost(*, promised: bool) -> None:
+    case = case_of(WRITTEN)
+    outcomes = right_outcomes(case)
+    for mode in MODES[2:]:
+        outcomes[mode] = with_output(outcomes[mode], np.array([1, 2, 3], np.float32))
+    referee = Referee(case, materialise(case.graph, {}))
+    comparison = Comparison(
+        case,
+        outcomes,
+        (referee,),
+        lambda framework, node: True,
+        promises_write=lambda framework, node: promised,
+    )
+    assert judge(comparison).failed is promised
 
 
 # ------------------------------------------------------------------------------- counterparts

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.finding import Localised
-from engine.ir.text import parse_graph
+from engine.ir.case import Case
+from engine.ir.text import parse_case, parse_graph
 from engine.oracles.verdict import Divergence, Kind
 from engine.report import accused_op, title_of
 
@@ -60,6 +61,30 @@ def test_a_formula_in_which_one_call_raised_is_called_by_that() -> None:
     assert title_of(elsewhere, graph).startswith("solve: ")
 
 
+def test_a_title_says_what_a_reader_of_the_script_sees() -> None:
+    graph = parse_graph(
+        "graph g\n  input x: float32[2,2] = [1.0, 1.0, 2.0, 2.0]\n"
+        "  a: float32[2,2] = sign(x) as mindspore:function_sgn\n"
+        "  b: float32[2] = select(a; dim=0, index=0) as mindspore:builtin views a\n"
+        "  return b\n"
+    )
+    divergence = Divergence(Kind.STRUCTURE, "mindspore", ("mindspore-graph",))
+    assert title_of(divergence, graph).startswith("sgn + next(iter(x)): MindSpore Graph mode ")
+
+
+def test_an_output_beside_the_loss_is_what_poisons_its_gradient() -> None:
+    case = parse_case(
+        "case 1\ngraph g\n  input x: float32[2] = [0.0, 1.0] requires_grad\n"
+        "  a: float32[2] = rsqrt(x)\n  b: float32[2] = neg(x)\n  return a, b\n"
+        "plan\n  call\n  gradient reverse\n  loss 1\n  check values gradients\n"
+    )
+    modes = ("torch-aot",)
+    divergence = Divergence(Kind.GRADIENT_NONFINITE, "torch", modes, value="gradient of x")
+    assert accused_op(divergence, case, []) == "rsqrt"
+    lost = Divergence(Kind.VALUES, "torch", modes, value="b")
+    assert accused_op(lost, case, []) == "neg"
+
+
 LOST = """graph g
   input x: float32[2] = [1.0, -1.0]
   a: float32[2] = clone(x)
@@ -83,7 +108,7 @@ def test_a_gradient_of_a_wrong_value_accuses_what_made_the_value(
     modes = ("mindspore-pynative",)
     divergence = Divergence(Kind.GRADIENT, "mindspore", modes, value="gradient of x")
     located = [Localised(way, modes[0], value, made, "") for way, value, made in places]
-    assert accused_op(divergence, graph, located) == op
+    assert accused_op(divergence, Case(graph), located) == op
 
 
 def test_a_call_that_was_given_something_wrong_is_not_the_one_that_is_accused() -> None:
@@ -91,4 +116,4 @@ def test_a_call_that_was_given_something_wrong_is_not_the_one_that_is_accused() 
     modes = ("mindspore-graph",)
     divergence = Divergence(Kind.RAISES, "mindspore", modes, node="c")
     located = [Localised("forward", modes[0], "b", "sub_", "is 2 values where one is promised")]
-    assert accused_op(divergence, graph, located) == "sub_"
+    assert accused_op(divergence, Case(graph), located) == "sub_"
