@@ -20,7 +20,7 @@ from engine.errors import ConstraintViolated, InvalidGraph
 from engine.executors.modes import mode_named
 from engine.executors.outcome import Answer, Array, Failure, Outcome, Status
 from engine.finding import Localised, Weighed
-from engine.ir.case import Case
+from engine.ir.case import Case, Plan
 from engine.ir.check import check
 from engine.ir.digest import stored_blob
 from engine.ir.graph import Graph, Input, Node
@@ -30,6 +30,7 @@ from engine.oracles.calls import is_same
 from engine.oracles.comparison import Comparison
 from engine.oracles.keys import normalise
 from engine.oracles.numeric import gap
+from engine.oracles.referee import Referee
 from engine.oracles.verdict import Divergence, Kind
 from engine.trial import Bench, Trial
 from engine.weighing import weighed_gradient
@@ -111,8 +112,58 @@ class _Search:
             answer = outcome.recorded.get(node.name)
             said = _wrong(self.trial.comparison, 0, node, answer) if answer else ""
             if said:
-                return Localised("forward", mode, node.name, _made_by(self.graph, node), said)
+                return self._at_fault(mode, node, said, outcome.recorded)
         return self._first_output(mode, self.trial.comparison, "not while values are recorded")
+
+    def _at_fault(
+        self, mode: str, node: Node, said: str, recorded: Mapping[str, Answer]
+    ) -> Localised:
+        """The first wrong value; or, where that is right for what its call was given, the one
+        before it that is furthest off the answer to what its own call was given."""
+        first = Localised("forward", mode, node.name, _made_by(self.graph, node), said)
+        needed = self.trial.comparison.needed_for(node.name)
+        before = [
+            one for one in self.graph.nodes[: self.graph.position[node.name]] if one.name in needed
+        ]
+        if not before or len(before) > LARGEST or self._own_error(node, recorded) >= _COUNTS:
+            return first
+        errors = {one.name: self._own_error(one, recorded) for one in before}
+        cause = max(before, key=lambda one: errors[one.name])
+        if errors[cause.name] <= self._own_error(node, recorded):
+            return first
+        off = f"is off the answer to what it was given: {_times(errors[cause.name])}"
+        words = f"{off}; {node.name} {said}"
+        return Localised("forward", mode, cause.name, _made_by(self.graph, cause), words)
+
+    def _own_error(self, node: Node, recorded: Mapping[str, Answer]) -> float:
+        """How far a value is off float64's answer to what its call was given, in units of what is
+        allowed; 0 where nobody can tell."""
+        given = {name: self._seen(name, recorded) for name in node.uses}
+        answer = recorded.get(node.name)
+        if answer is None or answer.array is None or not isinstance(node.type, Dense):
+            return 0.0
+        values = {name: array for name, array in given.items() if array is not None}
+        if len(values) < len(given) or node.writes:
+            return 0.0
+        inputs = tuple(
+            Input(name, Dense(of.dtype, array.shape))
+            for name, array in values.items()
+            if isinstance(of := self.graph.types[name], Dense)
+        )
+        alone = Graph(self.graph.name, inputs, (replace(node, views=None),), (node.name,))
+        referee = Referee(replace(self.case, graph=alone, plan=Plan()), values)
+        found = None
+        if len(inputs) == len(values) and not referee.refusal:
+            found = gap(answer.array, node.type.dtype, referee, node.name)
+        if found is None:
+            return 0.0
+        return np.inf if found.nonfinite else found.units
+
+    def _seen(self, name: str, recorded: Mapping[str, Answer]) -> Array | None:
+        """What a call of this mode was given under a name."""
+        if name in self.graph.input_by_name:
+            return self.trial.comparison.referees[0].values[name]
+        return recorded[name].array if name in recorded else None
 
     def _returned(self, mode: str) -> Localised | None:
         """The program with every value as an output."""

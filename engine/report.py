@@ -33,6 +33,7 @@ from engine.weighing import weighed
 __all__ = ["Discovery", "report"]
 
 _FURTHER = range(2)  # runs beside that of the script
+_VALUES = (Kind.VALUES, Kind.NONFINITE)
 _SHORT = 24  # letters of a call that stands in a title
 
 
@@ -160,14 +161,15 @@ def _from_its_cause(found: Discovery, bench: Bench) -> Discovery:
     """The program up to a call whose answer makes a later one raise, as a discovery of its own:
     whoever is given a wrong value says so in words of its own, and the cause is one."""
     graph, divergence = found.case.graph, found.divergence
-    if divergence.symptom is not Symptom.CRASH or not divergence.node:
+    if divergence.symptom is not Symptom.CRASH:
         return found
     for place in found.located:
         if place.direction == "forward" and place.value in set(graph.by_name) - {divergence.node}:
             case = until(found.case, graph.position[place.value])
             trial = bench.trial(case, found.blobs, modes=needed_modes(divergence, bench.modes))
             for one in trial.verdict.divergences:
-                if place.mode in one.modes:
+                is_cause = divergence.node or one.kind is not divergence.kind
+                if is_cause and place.mode in one.modes:
                     return replace(found, case=case, divergence=one, located=(place,))
     return found
 
@@ -301,14 +303,17 @@ def _as_called(node: Node, graph: Graph, framework: str) -> str:
 
 def accused_op(divergence: Divergence, case: Case, places: Sequence[Localised]) -> str:
     """The operator that is accused: the node that the divergence names, else the first whose value
-    is wrong (a gradient may be right for a wrong value), else the last call. What raises may have
-    been given something wrong, so there the first wrong value comes first; and where a smallest
-    program with a wrong gradient has an output that the loss does not read, that is what poisons
-    it."""
+    is wrong (a gradient may be right for a wrong value), else the last call.
+
+    What raises, or gives a wrong value, may have been given something wrong, so there the first
+    wrong value comes first. Where a smallest program with a wrong gradient has an output that the
+    loss does not read, that is what poisons it.
+    """
     graph = case.graph
     wrong = [place.value for place in places if place.direction == "forward"]
     named = [*_beside_the_loss(divergence, case), divergence.node, divergence.value]
-    for name in (*wrong, *named) if divergence.symptom is Symptom.CRASH else (*named, *wrong):
+    is_misled = divergence.symptom is Symptom.CRASH or divergence.kind in _VALUES
+    for name in (*wrong, *named) if is_misled else (*named, *wrong):
         node = graph.by_name.get(name)
         if node is not None and node.op != "item":
             return node.op

@@ -32,6 +32,8 @@ _SAVED = (
     "Autograd mechanics, in-place correctness checks: what backward needs may not be overwritten"
 )
 _MINDSPORE_USUAL = (*MINDSPORE_FLOATS, "int32", "int64")
+# What a page says that promises no write: the oracles accuse nobody of lacking it.
+_OTHER_PAGES = {"sub_": "for details, see mindspore.mint.sub()"}
 Companions = Callable[[Dense, Mapping[str, Attr]], Mapping[str, Input | tuple[Input, ...]]]
 
 
@@ -107,14 +109,10 @@ def _inplace(
         )
     }
     if mindspore_method:
-        mindspore["method"] = Form(
-            written,
-            dtypes=allowed,
-            source=f"mindspore.Tensor.{leaf}: in-place version of Tensor.{plain}()",
-        )
-        mindspore["inplace"] = _statement(
-            written, f"mindspore.Tensor.{leaf}: in-place version of Tensor.{plain}()", allowed
-        )
+        page = _OTHER_PAGES.get(leaf, f"in-place version of Tensor.{plain}()")
+        source = f"mindspore.Tensor.{leaf}: {page}"
+        mindspore["method"] = Form(written, dtypes=allowed, source=source)
+        mindspore["inplace"] = _statement(written, source, allowed)
     op(
         name,
         operands,

@@ -35,6 +35,41 @@ def test_callers_of_one_cause_are_one_finding(pool: Pool, call: str) -> None:
     assert finding.minimised_nodes == 1
 
 
+def test_whoever_writes_to_what_is_no_tensor_is_not_accused(pool: Pool) -> None:
+    text = """case 1
+graph g
+  input x: float32[1,1] = [1.0]
+  input y: float32[1] = [1.0]
+  a: float32[1,1] = clone(x)
+  b: float32[1] = select(a; dim=0, index=0) as mindspore:builtin views a
+  c: float32[1] = add_(b, y) as mindspore:inplace_assign writes b
+  return a
+plan
+  call
+  check values
+"""
+    finding = found_in(Bench(pool, MODES), parse_case(text), Kind.RAISES)
+    assert finding.accused_op == "select"
+    assert finding.title == "next(iter(x)): MindSpore Graph mode returned another structure"
+
+
+def test_a_call_that_only_shows_what_another_has_wrong_is_not_accused(pool: Pool) -> None:
+    """tanh(4) is off by 1.5e-5, within what is allowed; its inverse makes 0.01 of that."""
+    text = """case 1
+graph g
+  input x: float32[1] = [4.0]
+  a: float32[1] = tanh(x)
+  b: float32[1] = atanh(a)
+  return b
+plan
+  call
+  check values
+"""
+    finding = found_in(Bench(pool, MODES), parse_case(text), Kind.VALUES)
+    assert finding.accused_op == "tanh"
+    assert "is off the answer to what it was given" in finding.localised[0].detail
+
+
 def test_a_program_that_pytorch_runs_is_not_made_into_one_that_it_refuses(pool: Pool) -> None:
     """Without the copy a leaf is written to, which PyTorch refuses, and so may PyNative."""
     text = """case 1
