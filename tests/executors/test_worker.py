@@ -333,6 +333,19 @@ def test_compile_error_that_shows_another_line_blames_the_kernel_that_it_names(r
     assert found.failure.node == "L5"
 
 
+def test_compile_error_that_names_a_kernel_by_another_name_blames_what_is_called_most_like_it(
+    run: Run,
+) -> None:
+    source = (
+        HEAD["mindspore-graph"].replace("import ops", "import mint, ops")
+        + "def forward(x):\n    v0 = ops.flatten(x)\n    return mint.floor_divide(v0, 2)\n"
+    )
+    found = run("mindspore-graph", source)
+    assert found.failure is not None
+    assert "op [FloorDivScalar]" in found.failure.message
+    assert found.failure.node == "L5"
+
+
 # ----------------------------------------------------------------------------------- recording
 RECORDED = """
 def forward(x):

@@ -7,6 +7,7 @@ need done in the same way is here.
 from __future__ import annotations
 
 import gc
+import itertools
 import linecache
 import os
 import random
@@ -241,15 +242,9 @@ def _node(run: Run, error: BaseException, text: str) -> str:
     lines: Mapping[str, str] = run.request["lines"]
     # The kernel that MindSpore names is right where the place that it shows is another node's.
     kernel = re.search(r"\bop ?\[(\w+)\]", str(error))
-    if kernel:
-        wanted = kernel[1].lower()
-        called = {
-            node
-            for number, node in lines.items()
-            if f"{wanted}(" in linecache.getline(path, int(number)).lower().replace("_", "")
-        }
-        if len(called) == 1:
-            return called.pop()
+    called = _calling(kernel[1], path, lines) if kernel else ""
+    if called:
+        return called
     places = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
@@ -264,6 +259,31 @@ def _node(run: Run, error: BaseException, text: str) -> str:
         if str(place) in lines:
             return lines[str(place)]
     return ""
+
+
+def _calling(kernel: str, path: str, lines: Mapping[str, str]) -> str:
+    """The node whose line calls the kernel, or what is called most like it; "" where several are.
+
+    `FloorDivScalar` is that of `floor_divide(x, 2)`.
+    """
+    wanted = kernel.lower()
+    alike: dict[str, int] = {}
+    for number, node in lines.items():
+        text = linecache.getline(path, int(number)).lower().replace("_", "")
+        for name in re.findall(r"(\w+)\(", text):
+            length = _LEAST_ALIKE + len(wanted) if name == wanted else _common(name, wanted)
+            alike[node] = max(length, alike.get(node, 0))
+    most = max(alike.values(), default=0)
+    found = [node for node, length in alike.items() if length == most]
+    return found[0] if len(found) == 1 and most >= _LEAST_ALIKE else ""
+
+
+_LEAST_ALIKE = 5
+
+
+def _common(one: str, other: str) -> int:
+    """How many letters two names begin with alike."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other)))
 
 
 def _entered(run: Run, error: BaseException) -> list[str]:
