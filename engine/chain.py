@@ -6,7 +6,7 @@ made stale is run again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TypeAlias
@@ -23,7 +23,7 @@ from engine.ir.case import Call, Case, Plan
 from engine.ir.digest import stored_blob
 from engine.ir.graph import Graph, Input, StoredBlob
 from engine.ir.types import Dense
-from engine.ir.window import closure, cut, neighbourhood
+from engine.ir.window import cut, neighbourhood, reached
 from engine.mutators.spec import Site
 from engine.ops.spec import FRAMEWORKS
 from engine.tfg import FlowGraph
@@ -275,24 +275,14 @@ def closed(
     fits: Callable[[str], bool],
 ) -> tuple[str, ...]:
     """A window round the centre that is fed only with values that the mutation left alone."""
-    needed = _supplied(graph, centre, dirty)
+    needed = set(reached(graph, centre, dirty))
     around = neighbourhood(graph, centre, limit=limit, fits=fits)
     held = needed.union(around)
     # A neighbour that needs more than the window holds stays out of it.
-    names = needed.union(one for one in around if _supplied(graph, (one,), dirty) <= held)
+    names = needed.union(
+        one for one in around if all(name in held for name in reached(graph, (one,), dirty))
+    )
     return tuple(node.name for node in graph.nodes if node.name in names)
-
-
-def _supplied(graph: Graph, names: Iterable[str], dirty: set[str]) -> set[str]:
-    """The nodes with every node whose recorded value they could not be fed with."""
-    inside = set(names)
-    while True:
-        held = closure(graph, inside)
-        fed = {used for name in held for used in graph.by_name[name].uses if used in dirty}
-        grown = held | fed
-        if grown == inside:
-            return inside
-        inside = grown
 
 
 def _arrays(facts: Mapping[str, Answer]) -> dict[str, Array]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from engine.ir.digest import stored_blob
 from engine.ir.graph import Graph, Input, Node
 from engine.ir.types import Dense, Tuple, is_float
 
-__all__ = ["closure", "cut", "neighbourhood", "writers_of"]
+__all__ = ["closure", "cut", "neighbourhood", "reached", "writers_of"]
 
 Array = npt.NDArray[np.generic]
 
@@ -91,6 +92,14 @@ def closure(graph: Graph, names: Iterable[str]) -> set[str]:
     that writes comes with all of its alias class, and so does a node that reads a value after
     another of its class was written to: what was recorded of it is out of date.
     """
+    return set(reached(graph, names))
+
+
+def reached(
+    graph: Graph, names: Iterable[str], dirty: Collection[str] = frozenset()
+) -> Iterator[str]:
+    """The names of such a set one by one, the named ones first. What is `dirty` has no recorded
+    value: nodes come with those of their operands that are, inputs of the graph too."""
     inside: set[str] = set()
     pending = [name for name in names if name in graph.by_name]
     while pending:
@@ -98,7 +107,10 @@ def closure(graph: Graph, names: Iterable[str]) -> set[str]:
         if name in inside:
             continue
         inside.add(name)
-        node = graph.by_name[name]
+        yield name
+        node = graph.by_name.get(name)
+        if node is None:
+            continue
         wanted = [one for one in node.uses if not isinstance(graph.types[one], Dense)]
         if isinstance(node.type, Tuple):
             wanted += graph.users[name]
@@ -107,14 +119,14 @@ def closure(graph: Graph, names: Iterable[str]) -> set[str]:
         for root in {graph.alias_root(one) for one in storage}:
             wanted += graph.alias_classes[root]
         pending += [one for one in wanted if one in graph.by_name]
-    return inside
+        pending += [one for one in node.uses if one in dirty]
 
 
 def _is_stale(graph: Graph, name: str, reader: Node) -> bool:
     """Whether a value's storage is written to between its computation and the reader."""
-    made, read = graph.position.get(name, -1), graph.position[reader.name]
     written = graph.write_positions.get(graph.alias_root(name), ())
-    return any(made < place < read for place in written)
+    after = bisect_right(written, graph.position.get(name, -1))
+    return after < len(written) and written[after] < graph.position[reader.name]
 
 
 def writers_of(graph: Graph, name: str) -> tuple[Node, ...]:

@@ -17,7 +17,7 @@ from engine.ir.graph import Graph, Node
 from engine.ir.text import parse_case
 from engine.ir.types import Dense, Tuple
 from engine.ir.values import materialise
-from engine.ir.window import closure, cut
+from engine.ir.window import closure, cut, reached
 from tests.strategies import graphs, operator_graphs
 
 BRANCHES = """case 1
@@ -60,6 +60,23 @@ def names_of(case: Case, places: set[int]) -> set[str]:
 
 
 # ------------------------------------------------------------------------------------- closure
+@settings(max_examples=40)
+@given(graph=graphs(), data=st.data())
+def test_what_is_reached_holds_what_its_nodes_cannot_be_fed_with(
+    graph: Graph, data: st.DataObject
+) -> None:
+    assume(graph.nodes)
+    asked = set(data.draw(st.lists(st.sampled_from([node.name for node in graph.nodes]))))
+    dirty = set(data.draw(st.lists(st.sampled_from(sorted(graph.types)))))
+    # By definition: closed, and with every dirty operand, until nothing is added.
+    inside, grown = set[str](), asked
+    while grown != inside:
+        inside = grown
+        held = closure(graph, inside)
+        grown = held | {used for name in held for used in graph.by_name[name].uses if used in dirty}
+    assert set(reached(graph, asked, dirty)) == inside
+
+
 @settings(max_examples=40)
 @given(graph=graphs(), data=st.data())
 def test_a_closed_set_stays_closed_and_holds_what_was_asked_for(
