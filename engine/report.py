@@ -16,9 +16,10 @@ from engine.executors.lowering import Unsupported, lower
 from engine.executors.outcome import Answer, Array, Outcome, Status
 from engine.facts import facts_in_words
 from engine.finding import Finding, Localised, ModeAnswer, Reproduction, Step, Symptom
-from engine.ir.case import Case
+from engine.ir.case import Case, Plan
 from engine.ir.graph import Graph, Node
 from engine.ir.text import print_case
+from engine.ir.window import cut
 from engine.localisation import localised, until
 from engine.minimising import needed_modes, smallest
 from engine.oracles.judge import PHRASES, describe, modes_in_words
@@ -27,12 +28,13 @@ from engine.oracles.verdict import Divergence, Kind
 from engine.script import write_script
 from engine.script_run import Ending, run_script
 from engine.throttle import Throttle, coarse_key
-from engine.trial import Bench, Trial, failed_with
+from engine.trial import Bench, Trial, failed_with, referees_of
 from engine.weighing import weighed
 
 __all__ = ["Discovery", "report"]
 
 _FURTHER = range(2)  # runs beside that of the script
+_RAISED = (Kind.RAISES, Kind.DOCUMENTED, Kind.IN_FORM)
 _VALUES = (Kind.VALUES, Kind.NONFINITE)
 _SHORT = 24  # letters of a call that stands in a title
 
@@ -71,7 +73,7 @@ def report(
     """
     began = monotonic()
     met = coarse_key(found.divergence, found.located, found.case.graph).key
-    found = _from_its_cause(found, bench)
+    found = _alone(_from_its_cause(found, bench), bench)
     key = found.divergence.key
     modes = needed_modes(found.divergence, bench.modes)
     whole = bench.trial(found.case, found.blobs, modes=modes, alone=True)
@@ -171,6 +173,29 @@ def _from_its_cause(found: Discovery, bench: Bench) -> Discovery:
                 is_cause = divergence.node or one.kind is not divergence.kind
                 if is_cause and place.mode in one.modes:
                     return replace(found, case=case, divergence=one, located=(place,))
+    return found
+
+
+def _alone(found: Discovery, bench: Bench) -> Discovery:
+    """The call that raised, given what it was given in the window, as a discovery of its own where
+    it raises alike there: what other calls do to other modes is not its doing, and the finding of
+    one call is the same in whatever window it was met."""
+    graph, divergence = found.case.graph, found.divergence
+    node = graph.by_name.get(divergence.node)
+    if divergence.kind not in _RAISED or node is None or divergence.call or len(graph.nodes) == 1:
+        return found
+    for referee in referees_of(found.case, found.blobs)[:1]:
+        try:
+            case, blobs = cut(found.case, (node.name,), referee.working, plan=Plan())
+        except ConstraintViolated:
+            return found  # it cannot be fed alone
+        given = {**found.blobs, **blobs}
+        trial = bench.trial(case, given, modes=needed_modes(divergence, bench.modes))
+        for one in trial.verdict.divergences:
+            is_alike = one.kind in _RAISED and one.message == divergence.message
+            if is_alike and set(one.modes) & set(divergence.modes):
+                places = tuple(place for place in found.located if place.value == node.name)
+                return replace(found, case=case, blobs=given, divergence=one, located=places)
     return found
 
 

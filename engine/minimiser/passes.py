@@ -34,6 +34,23 @@ _FURTHEST = 3
 
 
 # ---------------------------------------------------------------------------------- structure
+def start_late(case: Case, blobs: Blobs) -> Iterator[Case]:
+    """The last node, the last two, three, four, eight and so on, fed with the values they see, with
+    those outputs that they make: what two outputs have in common stays."""
+    graph = case.graph
+    values = _values(case, blobs) if len(graph.nodes) > 1 else None
+    length = 1
+    while values is not None and length < len(graph.nodes):
+        names = {node.name for node in graph.nodes[-length:]}
+        kept = tuple(one for one in graph.outputs if one in names)
+        if kept:
+            smaller, more = cut(case, names, values, outputs=kept)
+            if len(smaller.graph.nodes) < len(graph.nodes):
+                blobs.update(more)
+                yield _carried(smaller, case)
+        length += max(1, length // 4 * 4)
+
+
 def cut_out(case: Case, blobs: Blobs) -> Iterator[Case]:
     """Single nodes, then growing sets of ancestors, fed with the values they see."""
     ends = [node.name for node in reversed(case.graph.calls)]
@@ -66,7 +83,7 @@ def _cut(case: Case, blobs: Blobs, ends: Iterable[tuple[str, int]]) -> Iterator[
                 continue  # what would enter is no dense tensor
             if len(smaller.graph.nodes) < len(graph.nodes):
                 blobs.update(more)
-                yield smaller
+                yield _carried(smaller, case)
 
 
 def drop_outputs(case: Case, blobs: Blobs) -> Iterator[Case]:
@@ -96,7 +113,8 @@ def shorten_outputs(case: Case, blobs: Blobs) -> Iterator[Case]:
 
 def bypass(case: Case, blobs: Blobs) -> Iterator[Case]:
     """A node replaced by a value of the same type that it is computed from, the furthest first: two
-    reshapes there and back go at once. What writes is replaced by what it writes to."""
+    reshapes there and back go at once. What writes is replaced by what it writes to. Then a node
+    replaced by its operand in another shape, where what follows takes that."""
     graph = case.graph
     place = {name: at for at, name in enumerate(graph.types)}
     for node in reversed(graph.nodes):
@@ -105,6 +123,18 @@ def bypass(case: Case, blobs: Blobs) -> Iterator[Case]:
         alike.sort(key=place.__getitem__)
         for one in (*alike[:_FURTHEST], *alike[_FURTHEST:][-1:]):
             yield from _substituted(case, {node.name: one})
+    for node in reversed(graph.nodes):
+        operand = None if node.writes else next((one for one in node.operands if one), None)
+        if operand and _is_reshaped(graph, node, operand):
+            yield from _substituted(case, {node.name: operand})
+
+
+def _is_reshaped(graph: Graph, node: Node, operand: str) -> bool:
+    """Whether a node is its operand in another shape only, by dtype."""
+    one, other = graph.types[operand], node.type
+    if not isinstance(one, Dense) or not isinstance(other, Dense):
+        return False
+    return one != other and one.dtype == other.dtype
 
 
 def replace_by_input(case: Case, blobs: Blobs) -> Iterator[Case]:
@@ -121,7 +151,8 @@ def replace_by_input(case: Case, blobs: Blobs) -> Iterator[Case]:
         names = [one.name for one in graph.nodes if one.name != node.name]
         smaller, more = cut(case, names, values, outputs=_without(graph.outputs, node.name))
         blobs.update(more)
-        yield _pruned(smaller, smaller.graph.outputs, ())
+        smaller = _carried(smaller, case)
+        yield _pruned(smaller, smaller.graph.outputs, tuple(range(len(smaller.graph.outputs))))
 
 
 def drop_regions(case: Case, blobs: Blobs) -> Iterator[Case]:
@@ -312,6 +343,7 @@ def _plain_inits_of(of: Dense, array: Array) -> list[Literal | Formula | Random]
 
 PASSES: dict[str, Callable[[Case, Blobs], Iterator[Case]]] = {
     "simplify plan": simplify_plan,
+    "start late": start_late,
     "cut out": cut_out,
     "drop outputs": drop_outputs,
     "shorten outputs": shorten_outputs,
@@ -420,7 +452,8 @@ def _substituted(case: Case, others: Mapping[str, str]) -> Iterator[Case]:
     changed = case.with_graph(replace(graph, nodes=nodes, outputs=outputs, inputs=inputs))
     for attempt in _retyped(changed, {}):
         if any(one in attempt.graph.by_name for one in attempt.graph.outputs):
-            yield _pruned(attempt, attempt.graph.outputs, ())
+            attempt = _carried(attempt, case, others)
+            yield _pruned(attempt, outputs, tuple(range(len(outputs))))
 
 
 def _captured(region: Region, others: Mapping[str, str]) -> Region:
@@ -450,6 +483,15 @@ def _pruned(case: Case, outputs: tuple[str, ...], kept: tuple[int, ...]) -> Case
         graph=Graph(graph.name, inputs, tuple(reversed(nodes)), outputs),
         plan=replace(case.plan, loss_outputs=loss),
     )
+
+
+def _carried(smaller: Case, case: Case, others: Mapping[str, str] | None = None) -> Case:
+    """A part of a case whose loss reads those of the outputs that the loss of the whole reads, or
+    the `others` in their place; all of them where none is left."""
+    names = (case.graph.outputs[at] for at in case.plan.loss_outputs)
+    read = {(others or {}).get(name, name) for name in names}
+    loss = tuple(at for at, name in enumerate(smaller.graph.outputs) if name in read)
+    return replace(smaller, plan=replace(smaller.plan, loss_outputs=loss))
 
 
 def _aliases(graph: Graph, name: str) -> set[str]:

@@ -40,6 +40,8 @@ _SORTING = ("msort", "sort", "topk", "unique", "unique_consecutive")
 _FLOORING = ("floor_divide", "floor_divide_scalar")
 # By cases hardswish(-inf) is 0, as a product NaN; pages give either.
 _GATES = ("hardswish",)
+# The cosine of a vector of zeros is 0/0 by the page's formula; some add an epsilon that it has not.
+_COSINES = ("cosine_embedding_loss",)
 # Whether a zero with a sign is less than zero: by comparison no, by its bits yes.
 _SIGNS = ("signbit",)
 # Their results for infinite or NaN matrices are those of LAPACK, which promises none, or hang on
@@ -87,6 +89,7 @@ def disputed_values(graph: Graph, referee: Referee) -> frozenset[str]:
 _DISPUTED: Mapping[str, Callable[[Floats], npt.NDArray[np.bool_]]] = {
     **dict.fromkeys((*_BRANCHING, *_BOUNDING, *_SORTING), np.isnan),
     **dict.fromkeys((*_FLOORING, *_GATES), np.isinf),
+    **dict.fromkeys(_COSINES, lambda values: ~np.atleast_1d(values).any(axis=-1)),
     **dict.fromkeys(_SIGNS, lambda values: values == 0),
 }
 

@@ -202,6 +202,49 @@ plan
     assert captured == [(("j", "x"),)]
 
 
+POISONED = """case 1
+graph poisoned
+  input x: float32[4] = normal(seed=0, mean=0.0, std=1.0) requires_grad
+  v0: float32[4] = relu(x)
+  v1: float32[4] = neg(v0)
+  v2: float32[2,2] = reshape(v1; shape=(2, 2)) views v1
+  v3: float32[2,2] = sqrt(v2)
+  return v3, v1
+plan
+  call
+  gradient reverse
+  loss 1
+  check values gradients
+"""
+
+
+def read_by_the_loss(case: Case) -> list[str]:
+    return [case.graph.outputs[at] for at in case.plan.loss_outputs]
+
+
+@pytest.mark.parametrize("name", ["start late", "replace by input", "bypass"])
+def test_a_loss_goes_on_reading_what_it_read(name: str) -> None:
+    """What the loss does not read may be what makes its gradient wrong."""
+    proposals = list(PASSES[name](parse_case(POISONED), {}))
+    with_both = [one for one in proposals if len(one.graph.outputs) == 2]
+    assert with_both
+    for one in with_both:
+        assert len(read_by_the_loss(one)) == 1
+        assert one.graph.outputs[0] not in read_by_the_loss(one)
+
+
+def test_what_two_outputs_have_in_common_is_kept_as_the_last_nodes() -> None:
+    proposals = list(PASSES["start late"](parse_case(POISONED), {}))
+    shared = [one for one in proposals if len(one.graph.outputs) == 2]
+    assert [node.op for node in shared[0].graph.nodes] == ["neg", "reshape", "sqrt"]
+    assert shared[0].graph.inputs[0].requires_grad
+
+
+def test_what_only_reshapes_is_left_out_where_what_follows_takes_another_shape() -> None:
+    proposals = [one.graph for one in PASSES["bypass"](parse_case(POISONED), {})]
+    assert ["relu", "neg", "sqrt"] in [[node.op for node in one.nodes] for one in proposals]
+
+
 def test_passes_propose_nothing_where_numpy_has_no_answer() -> None:
     text = """case 1
 graph outside
@@ -215,6 +258,7 @@ plan
   check values
 """
     case = parse_case(text)
+    assert list(PASSES["start late"](case, {})) == []
     assert list(PASSES["cut out"](case, {})) == []
     assert list(PASSES["replace by input"](case, {})) == []
 

@@ -12,10 +12,15 @@ from engine.trial import Bench
 __all__ = ["found_in"]
 
 
-def found_in(bench: Bench, case: Case, kind: Kind) -> Finding:
-    """The finding of a failure of this kind, minimised within two minutes."""
+def found_in(bench: Bench, case: Case, kind: Kind, *, node: str = "") -> Finding:
+    """The finding of a failure of this kind, at a node where one is named, minimised within two
+    minutes."""
     trial = bench.trial(case, {})
-    (divergence, *_) = [one for one in trial.verdict.divergences if one.kind is kind]
+    (divergence, *_) = [
+        one
+        for one in trial.verdict.divergences
+        if one.kind is kind and (not node or one.node == node)
+    ]
     discovery = Discovery(
         seed="small",
         round=0,

@@ -53,6 +53,26 @@ plan
     assert finding.title == "next(iter(x)): MindSpore Graph mode returned another structure"
 
 
+def test_what_raises_alone_is_found_alone_whatever_other_modes_say_of_other_calls(
+    pool: Pool,
+) -> None:
+    text = """case 1
+graph g
+  input x: float32[1] = [1.0]
+  a: float32[1] = ones_like(x; dtype=none) as mindspore:mint
+  b: float32[2,3,4] = expand(x; shape=(2, 3, 4)) as mindspore:method_expand views x
+  return a, b
+plan
+  call
+  check values
+"""
+    finding = found_in(Bench(pool, MODES), parse_case(text), Kind.DOCUMENTED, node="a")
+    assert finding.minimised_nodes == 1
+    assert finding.accused_op == "ones_like"
+    assert finding.parts["calls"] == "ones_like.mint"
+    assert "raises in one mode" in finding.key
+
+
 def test_a_call_that_only_shows_what_another_has_wrong_is_not_accused(pool: Pool) -> None:
     """tanh(4) is off by 1.5e-5, within what is allowed; its inverse makes 0.01 of that."""
     text = """case 1
