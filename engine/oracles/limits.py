@@ -87,14 +87,21 @@ def _maps_a_closure(comparison: Comparison, divergence: Divergence) -> bool:
 
 
 def _is_added_into(comparison: Comparison, divergence: Divergence) -> bool:
-    """Whether what is wrong lies in the storage of an operand of `index_add`."""
+    """Whether what is wrong lies in the storage of an operand of `index_add`, or was read from
+    there afterwards."""
     graph = comparison.case.graph
     if divergence.value not in graph.types:
         return False
-    root = graph.alias_root(divergence.value)
+    needed = comparison.needed_for(divergence.value)
     return any(
-        node.op == "index_add" and node.operands[0] and graph.alias_root(node.operands[0]) == root
-        for node in graph.nodes
+        root == graph.alias_root(divergence.value)
+        or any(
+            reader.name in needed and root in map(graph.alias_root, reader.uses)
+            for reader in graph.nodes[place + 1 :]
+        )
+        for place, node in enumerate(graph.nodes)
+        if node.op == "index_add"
+        for root in (graph.alias_root(node.uses[0]),)
     )
 
 
