@@ -125,11 +125,12 @@ class _Search:
         before = [
             one for one in self.graph.nodes[: self.graph.position[node.name]] if one.name in needed
         ]
-        if not before or len(before) > LARGEST or self._own_error(node, recorded) >= _COUNTS:
+        own = self._own_error(node, recorded)
+        if not before or len(before) > LARGEST or own >= _COUNTS:
             return first
         errors = {one.name: self._own_error(one, recorded) for one in before}
         cause = max(before, key=lambda one: errors[one.name])
-        if errors[cause.name] <= self._own_error(node, recorded):
+        if errors[cause.name] <= own:
             return first
         off = f"is off the answer to what it was given: {_times(errors[cause.name])}"
         words = f"{off}; {node.name} {said}"

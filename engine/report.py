@@ -184,18 +184,19 @@ def _alone(found: Discovery, bench: Bench) -> Discovery:
     node = graph.by_name.get(divergence.node)
     if divergence.kind not in _RAISED or node is None or divergence.call or len(graph.nodes) == 1:
         return found
-    for referee in referees_of(found.case, found.blobs)[:1]:
-        try:
-            case, blobs = cut(found.case, (node.name,), referee.working, plan=Plan())
-        except ConstraintViolated:
-            return found  # it cannot be fed alone
-        given = {**found.blobs, **blobs}
-        trial = bench.trial(case, given, modes=needed_modes(divergence, bench.modes))
-        for one in trial.verdict.divergences:
-            is_alike = one.kind in _RAISED and one.message == divergence.message
-            if is_alike and set(one.modes) & set(divergence.modes):
-                places = tuple(place for place in found.located if place.value == node.name)
-                return replace(found, case=case, blobs=given, divergence=one, located=places)
+    referees = referees_of(found.case, found.blobs)
+    try:
+        values = referees[0].working if referees else {}
+        case, blobs = cut(found.case, (node.name,), values, plan=Plan())
+    except ConstraintViolated:
+        return found  # what it is given is not known, or is no tensor
+    given = {**found.blobs, **blobs}
+    trial = bench.trial(case, given, modes=needed_modes(divergence, bench.modes))
+    for one in trial.verdict.divergences:
+        is_alike = one.kind in _RAISED and one.message == divergence.message
+        if is_alike and set(one.modes) & set(divergence.modes):
+            places = tuple(place for place in found.located if place.value == node.name)
+            return replace(found, case=case, blobs=given, divergence=one, located=places)
     return found
 
 

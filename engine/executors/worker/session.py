@@ -261,6 +261,10 @@ def _node(run: Run, error: BaseException, text: str) -> str:
     return ""
 
 
+# So many letters at least must a call and a kernel begin with alike.
+_LEAST_ALIKE = 5
+
+
 def _calling(kernel: str, path: str, lines: Mapping[str, str]) -> str:
     """The node whose line calls the kernel, or what is called most like it; "" where several are.
 
@@ -276,9 +280,6 @@ def _calling(kernel: str, path: str, lines: Mapping[str, str]) -> str:
     most = max(alike.values(), default=0)
     found = [node for node, length in alike.items() if length == most]
     return found[0] if len(found) == 1 and most >= _LEAST_ALIKE else ""
-
-
-_LEAST_ALIKE = 5
 
 
 def _common(one: str, other: str) -> int:
