@@ -28,6 +28,7 @@ from engine.oracles.comparison import Comparison, Counterpart, Gradients, framew
 from engine.oracles.differences import Differences, along
 from engine.oracles.judge import judge
 from engine.oracles.keys import form_of
+from engine.oracles.promises import MAY_COPY
 from engine.oracles.referee import Floats, Referee
 from engine.oracles.verdict import Kind, Ruling, Verdict
 
@@ -373,7 +374,7 @@ class _Documentation:
     def promises_view(self, framework: str, node: Node) -> bool:
         """PyTorch documents its views as such; MindSpore where a page says that data is shared."""
         if framework == "torch":
-            return True
+            return node.op not in MAY_COPY
         found = self._of(framework, node)
         return found is not None and bool(
             re.search(r"\bshares? (the )?(data|memory|stor)", found.text)

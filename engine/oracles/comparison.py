@@ -11,7 +11,7 @@ from engine.ir.case import Case
 from engine.ir.graph import Graph, Node
 from engine.ops import OPS
 from engine.oracles.keys import form_of
-from engine.oracles.promises import MAY_BE_OPERAND
+from engine.oracles.promises import MAY_BE_OPERAND, MAY_COPY
 from engine.oracles.referee import Referee
 from engine.oracles.undefined import spread, undefined_values
 
@@ -77,7 +77,9 @@ class Comparison:
     outcomes: Mapping[str, Outcome]
     referees: tuple[Referee, ...]
     lists_cpu: Callable[[str, Node], bool | None]
-    promises_view: Callable[[str, Node], bool] = lambda framework, node: framework == "torch"
+    promises_view: Callable[[str, Node], bool] = lambda framework, node: (
+        framework == "torch" and node.op not in MAY_COPY
+    )
     promises_write: Callable[[str, Node], bool] = lambda framework, node: True
     gradients: Gradients | None = None
     leaves_cpu_out: Callable[[str, Node], bool] = lambda framework, node: False
@@ -173,6 +175,14 @@ class Comparison:
             and graph.alias_root(node.views) in self._written
             and not self.promises_view(framework, node)
         )
+
+    def excused_view(self, framework: str, name: str, wrong: Collection[str]) -> str:
+        """An operator of which the framework does not promise that its result is a view, where that
+        excuses the modes that are wrong: all of them, or PyTorch's, which says of such operators
+        that nobody should depend on what they do. "" where there is none."""
+        unpromised = self.unpromised_views(framework, name) if wrong else ()
+        excuses = unpromised and (framework == "torch" or self.all_accused(framework, wrong))
+        return unpromised[0] if excuses else ""
 
     def unpromised_writes(self, framework: str, name: str) -> tuple[str, ...]:
         """Operators whose write shows in `name` although the framework does not say that they write

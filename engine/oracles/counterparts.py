@@ -88,14 +88,13 @@ def _answers(
             kind = _difference(comparison, counterpart, name, answer, other)
             if kind is not None:
                 accused.setdefault(kind, []).append(mode)
-        unpromised = comparison.unpromised_views(framework, name) if accused else ()
         if accused and (copies := comparison.unpromised_copies(name)):
             yield f"{name}: nothing promises that {copies[0]} answers with a copy"
             continue
         for kind, wrong in accused.items():
             answer, other = found[wrong[0]]
-            if unpromised and comparison.all_accused(framework, wrong):
-                yield f"{name}: {framework} does not promise that {unpromised[0]} is a view"
+            if viewing := comparison.excused_view(framework, name, wrong):
+                yield f"{name}: {framework} does not promise that {viewing} is a view"
                 continue
             yield Divergence(
                 kind,

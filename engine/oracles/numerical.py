@@ -272,9 +272,8 @@ def accuse(
             if composed:
                 yield f"{name}: {composed} is written as several calls, between which it overflows"
                 continue
-        unpromised = comparison.unpromised_views(framework, name) if accused else ()
-        if unpromised and comparison.all_accused(framework, accused):
-            yield f"{name}: {framework} does not promise that {unpromised[0]} is a view"
+        if viewing := comparison.excused_view(framework, name, accused):
+            yield f"{name}: {framework} does not promise that {viewing} is a view"
             continue
         unwritten = comparison.unpromised_writes(framework, name) if accused else ()
         if unwritten and comparison.all_accused(framework, accused):

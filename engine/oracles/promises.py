@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["COPIES", "LISTED_VIEWS", "MAY_BE_OPERAND", "ROW_MAJOR", "VIEWS"]
+__all__ = ["COPIES", "LISTED_VIEWS", "MAY_BE_OPERAND", "MAY_COPY", "ROW_MAJOR", "VIEWS"]
 
 # Operators that change no element, for some attributes at least, and that no page promises a copy
 # of: the answer may be the operand itself, so that a later write to either shows in both.
@@ -15,6 +15,10 @@ MAY_BE_OPERAND = frozenset(
         *("pad_reflect", "pad_replicate", "real", "repeat_interleave", "tile"),
     )
 )
+
+# Views in most layouts and copies in others, as the pages of PyTorch say ("you should not depend
+# on the copying vs. viewing behavior"): a sum may keep the strides of a permuted operand.
+MAY_COPY = frozenset(("contiguous", "flatten", "reshape"))
 
 # Operators whose result never shares storage with an operand, and where the framework says so.
 COPIES: Mapping[str, Mapping[str, str]] = {

@@ -63,9 +63,8 @@ def _accuse(
             )
             if not modes:
                 continue
-            unpromised = comparison.unpromised_views(framework, name)
-            if unpromised and comparison.all_accused(framework, modes):
-                yield f"{name}: {framework} does not promise that {unpromised[0]} is a view"
+            if viewing := comparison.excused_view(framework, name, modes):
+                yield f"{name}: {framework} does not promise that {viewing} is a view"
                 continue
             unwritten = comparison.unpromised_writes(framework, name)
             if unwritten and comparison.all_accused(framework, modes):
