@@ -334,7 +334,7 @@ def test_a_lost_write_names_who_wrote() -> None:
 graph written
   input x: float32[2] = [1.0, 2.0]
   a: float32[2] = exp(x)
-  b: float32[2] = reshape(a; shape=(2,)) views a
+  b: float32[2] = view(a; shape=(2,)) views a
   c: float32[2] = add_(b, x) writes b
   return a
 plan

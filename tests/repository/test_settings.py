@@ -1,6 +1,9 @@
 """The environment's readers, the kept secret, and the settings they lead to."""
 
+import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,3 +98,19 @@ def test_messages_are_json_and_no_result_is_kept() -> None:
     assert settings.CELERY_ACCEPT_CONTENT == ["json"]
     assert settings.CELERY_TASK_IGNORE_RESULT is True
     assert settings.CELERY_WORKER_PREFETCH_MULTIPLIER == 1
+
+
+def test_tests_leave_the_storage_folder_of_the_shell_alone(tmp_path: Path) -> None:
+    """They remove the folder that their settings name, which must be one of their own."""
+    kept = tmp_path / "flowmut.sqlite3"
+    kept.write_text("somebody's campaigns")
+    named = {"DJANGO_SETTINGS_MODULE": "flowmut_web.settings", "FLOWMUT_VAR_DIR": str(tmp_path)}
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", __file__],
+        env={**os.environ, **named},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert kept.read_text() == "somebody's campaigns"
